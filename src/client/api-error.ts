@@ -1,4 +1,4 @@
-/** What is said of a failure, in the names of the wire. */
+/** The fields of an error reply, by their names on the wire. */
 interface Said {
   readonly type?: string
   readonly code?: string
@@ -7,23 +7,23 @@ interface Said {
   readonly request_id?: string
 }
 
-/** Codes of failures that no server told: nothing answered, nothing in time, or an answer that broke off. */
+/** Codes of failures without a server's error: no answer, no answer in time, or an answer that broke off. */
 export type ClientErrorCode = 'no_answer' | 'no_answer_in_time' | 'answer_broken'
 
 /**
- * Every failure of a request: what the server refused, or that there was no answer. Match on `code`; those of the
- * server are listed in docs/api.md.
+ * Every failure of a request: the server's refusal, or no answer. Match on `code`; docs/api.md lists the server's
+ * codes.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** Of the reply; 0 where none came. */
+  /** The status of the reply; 0 without a reply. */
   readonly status: number
   /** The kind, by status, as OpenAI's clients know it; `no_reply` where none came. */
   readonly type: string
   readonly code: string
   /** The field that it is about. */
   readonly param: string | undefined
-  /** What to quote to the operator of the deployment. */
+  /** The id to quote to the operator of the deployment. */
   readonly requestId: string | undefined
 
   constructor(status: number, said: Said, options?: ErrorOptions) {
@@ -40,7 +40,7 @@ export class ApiError extends Error {
 export const noReply = (code: ClientErrorCode, message: string, cause?: unknown): ApiError =>
   new ApiError(0, { type: 'no_reply', code, message }, { cause })
 
-/** What the body of an error says; a body of another kind says nothing. */
+/** The fields of an error's body; empty for a body of another kind. */
 export function toSaid(text: string): Said {
   try {
     return Object(Object(JSON.parse(text)).error)

@@ -21,7 +21,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch
 }
 
-/** A deployment as a program asks it. Sends nothing twice by itself: what may be repeated has an idempotency key. */
+/** A deployment, for a program. Repeats no request by itself: a request that may be repeated has an idempotency key. */
 export interface Client {
   /**
    * Asks a route of the API, by its method and path: `request('GET /api/sessions/:id', { params: { id } })`.
@@ -33,16 +33,16 @@ export interface Client {
   /** The same, for headers and for what is not JSON: resolves to the reply with its body unread. */
   readonly open: Open
   /**
-   * Follows a session, and comes back to it where a connection breaks: every event comes once and in order.
-   * Ends after the named run's `run_finished` or `run_parked`, without `run` once none is at work, or when the server has
-   * nothing to tell.
+   * Follows a session, and reconnects where a connection breaks: every event comes once and in order. Ends after the
+   * named run's `run_finished` or `run_parked`; without `run` once no run is at work, or when the server's stream
+   * stays empty.
    *
    * @throws {ApiError} for a refusal, or where no connection holds; the reason of `signal` once that is aborted.
    */
   readonly events: (session: string, options?: EventsOptions) => AsyncGenerator<StreamItem>
 }
 
-/** What a request consists of, whatever the route: the types of `Given` say which has what. */
+/** The parts of any request: the types of `Given` say which route has which. */
 interface AnyRequest extends Waiting {
   readonly params?: Readonly<Record<string, string | number>>
   readonly query?: Readonly<Record<string, string | number | undefined>>

@@ -9,7 +9,7 @@ export interface EventBlock {
   readonly data: string
 }
 
-/** A block of a session is a row at most; what does not end is not kept for ever. */
+/** A block of a session is a row at most; a longer block is an error, so that it cannot fill the memory. */
 const maxBlockChars = 16 * 1024 * 1024
 
 /** The blocks of a server-sent event stream. */
@@ -17,7 +17,7 @@ export async function* readBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGener
   const decoder = new TextDecoder()
   const toLineFeeds = createLineFeeds()
   let blocks: EventBlock[] = []
-  // What has no blank line after it has not arrived: a cut block is read again after the cursor.
+  // A block without its blank line has not arrived: a cut block is read again after the cursor.
   const parser = createParser({
     maxBufferSize: maxBlockChars,
     onEvent: (block) => void blocks.push(block),
@@ -38,7 +38,7 @@ function onCut(error: unknown): never {
   throw noReply('answer_broken', error instanceof Error ? error.message : String(error), error)
 }
 
-/** What arrives on a connection, which whoever is told may end after a silence. Not every browser iterates a stream. */
+/** The bytes of a connection, which `onSilence` may end. Reads by hand: some browsers cannot iterate a stream. */
 export async function* chunksOf(
   { body }: Response,
   { silenceMs, onSilence }: { readonly silenceMs: number; readonly onSilence: () => void },
@@ -56,7 +56,7 @@ export async function* chunksOf(
       yield value
     }
   } finally {
-    // Also where whoever reads has enough: the server need not go on.
+    // Also where the reader stops early: the server need not go on.
     await reader.cancel().catch(() => undefined)
   }
 }

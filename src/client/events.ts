@@ -10,13 +10,13 @@ export interface EventCursor {
 }
 
 export interface EventsOptions {
-  /** One run's; the whole session's if absent. */
+  /** The events of one run; absent: of the whole session. */
   readonly run?: string
-  /** `false`: what is stored, and no more. */
+  /** `false`: the stored events, and no more. */
   readonly follow?: boolean
   /** Where to go on; moved along, so that the same one goes on later. Begins with the first event unless given. */
   readonly cursor?: EventCursor
-  /** Ends it: what reads then throws the reason of the signal. */
+  /** Ends the stream: the reader gets the reason of the signal as an error. */
   readonly signal?: AbortSignal
   /** Told why a connection ended, before each new attempt. */
   readonly onBroken?: (error: unknown) => void
@@ -24,7 +24,7 @@ export interface EventsOptions {
   readonly sleep?: (ms: number) => Promise<void>
 }
 
-/** After one of these a run is over or waits for somebody: its stream may end. */
+/** After one of these a run is over or waits for an answer: its stream may end. */
 const resting: ReadonlySet<string> = new Set(['run_finished', 'run_parked'])
 /** After one of these it may wait on. */
 const maybeResting: ReadonlySet<string> = new Set(['run_steered', 'pause_answered'])
@@ -77,7 +77,7 @@ async function* readOnce(
     silent.abort(noReply('no_answer_in_time', `Nothing came for ${silenceMs} ms.`))
   for await (const { event, data } of readBlocks(chunksOf(reply, { silenceMs, onSilence }))) {
     if (event === 'error') throw brokenOff(data)
-    // What the server sends by this name is this: its types are ours.
+    // The server's own events by this name: its types are ours.
     const item = JSON.parse(data) as StreamItem
     if ('seq' in item) {
       if (item.seq <= cursor.seq) continue
@@ -116,7 +116,7 @@ export async function* followEvents(
     const isNew = cursor.seq > from
     if (isNew) quietEnds = 0
     else if (fault === undefined) {
-      // Ended by the server, which had nothing to tell: the run waits, and whoever asked looks. Or the server lost it.
+      // The server ended a quiet stream: the run waits, and the caller looks at it. Or the server lost the stream.
       quietEnds += 1
       const isWaiting = [...atWork.values()].every((last) => maybeResting.has(last))
       if (isWaiting || quietEnds === maxQuietEnds) return

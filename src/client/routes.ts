@@ -9,7 +9,7 @@ type Field<Name extends string, Value> = {} extends Value
   ? { readonly [Key in Name]?: Value }
   : { readonly [Key in Name]: Value }
 
-/** A query is text: what is text in it may be given as a number. */
+/** A query is text: a field of type string may be given as a number. */
 type InQuery<Fields> = {
   readonly [Key in keyof Fields]: string extends Fields[Key] ? Fields[Key] | number : Fields[Key]
 }
@@ -47,11 +47,11 @@ type Replies<All> = {
 export interface Waiting {
   /** Ends the request; it then rejects with the reason of the signal. */
   readonly signal?: AbortSignal
-  /** Milliseconds until `no_answer_in_time`; `Infinity` waits for ever. What the client was made with if absent. */
+  /** Milliseconds until `no_answer_in_time`; `Infinity` waits for ever. Absent: the client's own setting. */
   readonly timeoutMs?: number
 }
 
-/** What a route takes. */
+/** The parts of a route's request. */
 export type Request<Of extends Route> = Params<ApiRoutes[Of]> &
   Query<ApiRoutes[Of]> &
   Headers<ApiRoutes[Of]> &

@@ -13,7 +13,7 @@ import { createReadAsset } from '#platform/d1/assets.ts'
 import { composeStorage } from './storage.ts'
 import { version } from '../../package.json'
 
-/** What the work of an agent stands on: records, sessions, who may do what, models. */
+/** The base of agents' work: records, sessions, rights, models. */
 export function composeBase(
   env: Env,
   sources: Sources,

@@ -49,7 +49,7 @@ export interface Runtime extends Triggers {
   readonly mcpServer: McpServerRuntime
 }
 
-/** What only the Worker's entry module can reach. */
+/** Parts that only the Worker's entry module can reach. */
 export interface Platform {
   /** This deployment's own `PluginRunner`. */
   readonly runner?: () => PluginRunnerStub
@@ -114,7 +114,7 @@ export function composeRuntime(
   }
 }
 
-/** What the surfaces translate to. */
+/** The dependencies of the surfaces. */
 function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
@@ -148,7 +148,8 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
     refreshAgents: agents.refresh,
     pluginProblems: async () => [
       ...agents.last().problems,
-      // What is loaded by name is known there; while it does not answer, that is said elsewhere.
+      // The catalog knows the problems of extensions that are loaded by name; another line reports that it does not
+      // answer.
       ...(await catalog.installed.problems().catch(() => [])),
     ],
     plugins: catalog.installed,
@@ -175,7 +176,10 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
 
 type Rooms = ReturnType<typeof composeRooms>
 
-/** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
+/**
+ * The parts of every room, leaves first. A function stands for a part that is built later than the part that needs
+ * it.
+ */
 function composeRooms(env: Env, sources: Sources, { runner, openOAuth, waitUntil }: Platform) {
   const base = composeBase(env, sources, {
     openOAuth,
@@ -203,7 +207,7 @@ interface WorkParts extends ReturnType<typeof composeBase> {
   readonly runner: Platform['runner'] | undefined
 }
 
-/** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
+/** The parts of an agent's work: plugins, remote servers, the agents themselves, the loop. */
 function composeWork(parts: WorkParts) {
   const { env, sources, common, storage, sessions, catalog, governance, readAsset } = parts
   const { installed, validator, outputs, unseenWords: words } = catalog

@@ -59,7 +59,7 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
   readonly unseen: NonNullable<LivePolicyDeps['unseen']>
   readonly fullNameOf: MayBeginOptions['fullNameOf']
   readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>
-  /** Absent where the platform that it needs is not there. */
+  /** Absent where the platform lacks a part that it needs. */
   readonly openOAuth: typeof OpenOAuth | undefined
   readonly kv: KVNamespace
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
@@ -67,7 +67,7 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
   readonly version: string
 }
 
-/** Who may do what, what it may cost, and what is told of it: leaves first. */
+/** Rights, limits and the record: leaves first. */
 export function composeGovernance(parts: GovernanceParts) {
   const { config, stores, installed, clock, sha256, fullNameOf } = parts
   const { deploymentLog: log } = stores
@@ -110,7 +110,7 @@ export function composeGovernance(parts: GovernanceParts) {
     createJob: createPlannedJob,
     credentialState: createCredentialState({ keys, grants, clock }),
     telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
-    /** What a run asks before it begins, and before it goes on. */
+    /** The checks before a run begins, and before it goes on. */
     ofRuns: {
       whyNotOn: createMayGoOn({ keys, fullNameOf }),
       mayBegin: createMayBegin({

@@ -1,4 +1,4 @@
-/** One after the other. */
+/** Runs jobs one after the other. */
 export const inTurn =
   <Told extends readonly unknown[]>(
     ...jobs: readonly (((...told: Told) => Promise<void>) | undefined)[]

@@ -4,7 +4,10 @@ import { tablesVersion } from '#contracts/object-tables.ts'
 /** The classes of Durable Objects, all of which keep something. */
 export type ObjectKind = 'Session' | 'Principal' | 'Catalog' | 'PluginService' | 'McpServer'
 
-/** What changes the tables of an object, by its class. Tables are made when they are first needed: a step looks whether its table is there. */
+/**
+ * The steps that change the tables of an object, by its class. Tables are made on first use: a step checks whether
+ * its table exists.
+ */
 export type UpgradeStep = {
   readonly [Kind in ObjectKind]?: (storage: Pick<DurableObjectStorage, 'sql' | 'kv'>) => void
 }
@@ -46,7 +49,10 @@ export function withTables(
   return context
 }
 
-/** What cannot be read is not opened: the next caller comes to a new object, which looks again (docs/reliability.md F8). */
+/**
+ * An object whose version cannot be read stays closed: the next caller comes to a new object, which looks again
+ * (docs/reliability.md F8).
+ */
 function readVersion(kind: ObjectKind, storage: DurableObjectStorage): number | undefined {
   try {
     return versionOf(kind, storage)

@@ -49,7 +49,7 @@ import { createPrincipalRows } from '#features/access/principal-rows.ts'
 import { createRateWindow } from '#features/access/rate-window.ts'
 import { createSweepJob } from '#features/access/sweep-job.ts'
 
-/** What a principal's object needs of the rest. */
+/** The dependencies of a principal's object. */
 export interface PrincipalRuntime {
   readonly clock: Clock
   readonly sessions: Pick<SessionGateway, 'at'>
@@ -78,7 +78,7 @@ const maxListed = 200
 export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
   return class extends DurableObject<Env> implements PrincipalApi, MemoryApi, KnowledgeApi {
     readonly #runtime = runtimeOf()
-    // Before anybody else has the storage.
+    // Created first, so that it counts every use of the storage.
     readonly #meter = this.#runtime.createMeter(this.ctx.storage)
     readonly lifecycle = Lifecycle.install(this)
     readonly #storage = storageOf(this.ctx.storage)
@@ -207,7 +207,7 @@ const watchIn = (
 
 const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
 
-/** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
+/** Adds the cost to the reply: the caller books it for its request, and the rest for the deployment. */
 const billedBy =
   (meter: PlatformMeter, clock: Clock, start: () => Promise<unknown>) =>
   async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {

@@ -1,5 +1,5 @@
-// What the deployment was told: variables and secrets. Imported by the Worker, and by `isola doctor`, which asks the same
-// code what is wrong with them.
+// The settings of a deployment: variables and secrets. Imported by the Worker, and by `isola doctor`, which finds
+// faults with the same code.
 import * as z from 'zod'
 import type { ModelConfig } from '#platform/models/types/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -37,11 +37,14 @@ const keepAuditDays = whole(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days,
 /** How long a principal's days are kept: more than a run may be parked, so that each settles in its own. */
 const keepUsageDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepAuditDays = 365
-/** How long one can go back to what was in force: longer than a run may wait, so that it is there when one goes on. */
+/**
+ * How long an operator can go back to an earlier generation: longer than a run may wait, so that its generation still
+ * exists when it goes on.
+ */
 const keepVersionsDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepVersionsDays = 90
 const defaultKeepDraftDays = 30
-/** What Cloudflare bills for each isolate id a day; on a developer's machine nobody bills anything. */
+/** Cloudflare's price of each isolate id a day; a developer's machine costs nothing. */
 const isolatePriceNanoUsd = 2_000_000
 
 const count = whole(/^[1-9]\d{0,5}$/, 'must be a whole number, 1 to 999999')
@@ -95,9 +98,9 @@ const configSchema = z.object({
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
   ISOLA_KEEP_VERSIONS_DAYS: keepVersionsDays,
-  /** How long after it was written last a draft of a skill is kept that nobody promotes. */
+  /** Days after its last writing until a draft of a skill that no operator promoted is deleted. */
   ISOLA_KEEP_DRAFT_DAYS: keepDays,
-  /** What an author may bring; an operator may bring fifty times as much. */
+  /** The limits of an author's uploads; an operator's are fifty times as high. */
   ISOLA_AUTHOR_VERSIONS: count,
   ISOLA_AUTHOR_MIB: count,
   ISOLA_AUTHOR_ADDS_PER_HOUR: count,
@@ -105,7 +108,7 @@ const configSchema = z.object({
   ISOLA_LOG: logLevel,
   ...oidcSettings,
   ISOLA_MASTER_KEY: z.string().optional(),
-  /** The one before, until `isola secret rotate` went well. */
+  /** The previous master key, until `isola secret rotate` went well. */
   ISOLA_MASTER_KEY_PREVIOUS: z.string().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
   OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
@@ -113,7 +116,7 @@ const configSchema = z.object({
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captureContent,
 })
 
-/** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
+/** Reads the settings once. Their faults are answered to every request: a Worker that cannot start says nothing. */
 export function parseConfig(env: unknown) {
   const parsed = configSchema.safeParse(env)
   const issue = parsed.error?.issues[0]
@@ -146,7 +149,7 @@ export function parseConfig(env: unknown) {
     oidc: toOidc(data),
     sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
     hosts: data.ISOLA_HOSTS ?? [],
-    /** What the `http` tools may read of this machine without anybody's leave: this server itself. */
+    /** The host of this machine that the `http` tools may read without a grant: this server itself. */
     ownHosts:
       models.isDevelopment && /^\d{1,5}$/.test(data.ISOLA_PORT ?? '')
         ? [`localhost:${data.ISOLA_PORT}`, `127.0.0.1:${data.ISOLA_PORT}`]
@@ -164,7 +167,7 @@ export function parseConfig(env: unknown) {
           : isolatePriceNanoUsd,
     sharesIsolate: (plugin: string): boolean =>
       ['*', plugin].some((id) => data.ISOLA_SHARED_ISOLATES?.includes(id)),
-    /** Of every principal that has no limits of its own. */
+    /** The limits of every principal that has none of its own. */
     dailyLimits: (): DayAmount => {
       if (problem) throw problem
       const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data
@@ -183,8 +186,8 @@ function toPluginQuota(data: Partial<z.infer<typeof configSchema>>): PluginQuota
 }
 
 /**
- * How long is kept what nobody can bring back, each read by itself: another setting that is wrong must not shorten it,
- * and one that is wrong itself keeps everything.
+ * Retention times of rows that cannot be restored, each read by itself: a fault in another setting must not shorten
+ * it, and a faulty time itself keeps all rows.
  */
 function keptMs(env: unknown): {
   /** Absent: as the timing says. */
@@ -210,7 +213,10 @@ function keptMs(env: unknown): {
   }
 }
 
-/** Each read by itself: what is wrong with a setting is logged, and the log must know the rest then more than ever. */
+/**
+ * The secret settings, each read by itself: when another setting is faulty, the log needs the list of secrets to
+ * redact most of all.
+ */
 function secretsIn(env: unknown): readonly string[] {
   const read = (name: string): readonly string[] => {
     const value: unknown = Reflect.get(Object(env), name)

@@ -19,7 +19,7 @@ import { createSignIns } from '#features/access/oauth/sign-in.ts'
 import { createStrangersLog } from '#features/access/oauth/strangers-log.ts'
 import { createTokenReader } from '#features/access/oauth/token-reader.ts'
 
-/** What the authorization server is built from. */
+/** The dependencies of the authorization server. */
 export interface OAuthParts extends Sources, Pick<Outbound, 'send' | 'checkUrl'> {
   readonly kv: KVNamespace
   readonly config: {

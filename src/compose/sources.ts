@@ -39,7 +39,7 @@ function randomBase62(): string {
   return text
 }
 
-/** For keys and what is sealed with them. */
+/** Random bytes for keys and their sealing. */
 export const secureBytes = (count: number): Uint8Array<ArrayBuffer> =>
   crypto.getRandomValues(new Uint8Array(count))
 

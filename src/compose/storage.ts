@@ -48,7 +48,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
   const namespace = watchNamespace(kv, deployment)
   const modelReport = createModelReport(database)
   return {
-    // What it makes the database do is its run's.
+    // Amounts of the database for the record belong to the run.
     audit: createAuditSink(own, deployment),
     deployment,
     bundles: createBundleStore({ database, namespace, sha256, clock }),
@@ -74,7 +74,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     storedAgents: createAgentStore(database),
     trust: createTrustStore(database),
     approvalRules: createApprovalRules(database, clock),
-    /** What an operator reads. */
+    /** The reports for operators. */
     reports: {
       approvals: createApprovalInbox(database, clock),
       audit: createAuditReader(database),

@@ -7,11 +7,11 @@ import type { composeSchedules } from '#features/schedules/compose.ts'
 import type { parseConfig } from './settings.ts'
 import type { composeStorage } from './storage.ts'
 
-/** What the platform starts by the clock. Neither ever throws. */
+/** The jobs that the platform starts by the clock. Neither ever throws. */
 export interface Triggers {
-  /** What is to be done once a day. */
+  /** The daily jobs. */
   readonly daily: () => Promise<void>
-  /** What a trigger stands for. Whoever starts one by hand means the day. */
+  /** The jobs of a trigger. An operator who starts a trigger by hand means the daily jobs. */
   readonly scheduled: (cron?: string) => Promise<void>
 }
 
@@ -28,7 +28,7 @@ interface TriggerParts {
 
 /** The trigger of `wrangler.toml` by which it is watched whether an alarm was lost. */
 const everyMinute = '* * * * *'
-/** Who acts where nobody asked. */
+/** The principal of work that no caller asked for. */
 const isolaItself = { principal: '', trace: '', requestId: '', mayEnable: true }
 const noop = () => undefined
 
@@ -49,8 +49,8 @@ export function composeTriggers(
     // Again, should a change of what is enabled have been cut before its end.
     schedules.syncPlugins,
     schedules.ofAgents.syncBehind,
-    // Again, should it have failed after a key was removed; where nothing it signed is trusted, nothing is written. What
-    // refuses it is on the record, and tomorrow is another day.
+    // Again, in case it failed after a key was removed; without plugins that the key signed it writes nothing. A
+    // refusal is on the record, and the next day tries again.
     () => catalog.installed.change({ do: 'distrust' }, isolaItself).then(noop, noop),
   )
   const minutely = inTurn(schedules.watch, erasures.watch)

@@ -6,7 +6,7 @@ import type { KnowledgeSettings } from './manifest/knowledge-settings.ts'
 import type { MemorySettings } from './manifest/memory-settings.ts'
 import type { ModelParameters } from './model.ts'
 
-/** What the rest of the system knows of an agent (Y6). Immutable; the description is its tool's description. */
+/** The public description of an agent (Y6). Immutable; the description is its tool's description. */
 export interface AgentDescriptor {
   readonly name: string
   readonly description: string
@@ -29,9 +29,9 @@ export interface AgentSpec {
   readonly outputSchema?: JsonSchema
   /** When its context is compacted, and to what. */
   readonly context?: ContextSettings
-  /** What it is reminded of, and what it keeps; nothing if absent. */
+  /** Its reminders, and the notes it stores; absent: none. */
   readonly memory?: MemorySettings
-  /** Whose documents it looks things up in; everybody's and its own if absent. */
+  /** The scopes of documents it searches; absent: the deployment's, its principal's and its own. */
   readonly knowledge?: KnowledgeSettings
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
@@ -42,13 +42,16 @@ export interface AgentSpec {
 /** The persona that an agent speaks as, for the record. */
 interface SpokenPersona {
   readonly name: string
-  /** sha-256 of its files; absent where a default names one that is not there any more, and nobody's voice is used. */
+  /**
+   * sha-256 of its files; absent where a default names a persona that no longer exists: then the agent speaks without
+   * one.
+   */
   readonly hash?: string
   /** Whose words it is; the operator's if absent. */
   readonly label?: Label
 }
 
-/** `parked` waits for someone outside; the last four are final and exactly one of them is reached. */
+/** `parked` waits for an answer from outside; the last four are final, and each run reaches exactly one of them. */
 export type RunState = 'queued' | 'running' | 'parked' | FinalState
 /** How a run ended; only `completed` is a success. */
 export type FinalState = 'completed' | 'stopped' | 'failed' | 'cancelled'
@@ -89,7 +92,7 @@ export interface AgentResult {
   /** Present if the agent has an `output_schema` and the result fits it. */
   readonly output?: JsonObject
   readonly error?: RunError
-  /** Of all that went into what it says; absent of a run that failed before its first plan. */
+  /** The label of everything that went into the result; absent for a run that failed before its first plan. */
   readonly label?: Label
   readonly startedAtMs: number
   readonly finishedAtMs: number
@@ -100,7 +103,7 @@ export interface AgentResult {
   readonly actions: readonly ActionSummary[]
   readonly modelCalls: readonly ModelCallSummary[]
   readonly usage: Usage
-  /** US dollars; what is not priced counts 0. */
+  /** US dollars; a model without a price counts 0. */
   readonly costEstimateUsd: number
   readonly provenance: {
     readonly template: string

@@ -3,19 +3,22 @@ import { approverSchema } from './approval-words.ts'
 import { sink } from './label.ts'
 import { roles } from './role.ts'
 
-// What is said and written of approvals: nothing is parsed with it, so the Worker carries none of it.
+// Schemas of approvals for types and docs alone: the Worker parses nothing with them, and its bundle has none of it.
 
-/** Who decided, for the record. */
+/** The principal that decided, for the record. */
 export const decidedBySchema = z.object({
   principal: z.string(),
   role: z.enum(roles),
   via: z.enum(['session', 'inbox']),
 })
 
-/** How far a yes goes: this call, what is like it in this session, or a rule wherever its agent works for its principal. */
+/**
+ * How far an approval goes: this call, similar calls in this session, or a rule wherever its agent works for its
+ * principal.
+ */
 export const approvalScope = z.enum(['once', 'session', 'rule'])
 
-/** Who asks for a call that waits. */
+/** The run that made the waiting call. */
 export const askerSchema = z.object({
   principal: z.string(),
   agent: z.string(),
@@ -23,7 +26,9 @@ export const askerSchema = z.object({
   run: z.string(),
 })
 
-/** What is known of a call that waits for a yes when it begins to wait: it stays so, whatever the policy says later. */
+/**
+ * The facts about a waiting call at the moment it begins to wait: they stay so, although the policy may change later.
+ */
 export const approvalRequestSchema = z.object({
   id: z.string().describe('names it among all of the deployment'),
   approver: approverSchema.describe('whose yes counts; an operator’s always does'),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-// What requests and policies say of approvals.
-/** Whose yes counts: whoever the session is of, or anybody whose key has this role. An operator's counts always. */
+// Words of approvals that requests and policies share.
+/** Whose approval counts: the session's owner, or any principal with this role. An operator's counts always. */
 export const approverSchema = z.enum(['owner', 'author', 'operator'])
 export type Approver = z.infer<typeof approverSchema>

@@ -7,9 +7,9 @@ const maxDepth = 100
 const maxRawChars = 8_000
 
 /**
- * The arguments of a call, written by a model or by a client that tells what was called. They are an object, or its
- * JSON. Nothing at all is how many spell a call without arguments. What is no object is kept as `{ "": raw }`, which every
- * tool refuses: it goes back to the model with each turn, so that only the start of a long one is kept.
+ * The arguments of a call, from a model or from a client that reports its calls. They are an object, or its JSON.
+ * Many models spell a call without arguments as nothing at all. Any other value becomes `{ "": raw }`, which every
+ * tool refuses: it goes back to the model with each turn, so only the start of a long value is stored.
  */
 export function toCallInput(given: Json | undefined): JsonObject {
   if (given === undefined || given === null) return {}
@@ -39,7 +39,7 @@ const unwrapped = (json: string): string =>
     .replace(/```$/, '')
     .trim()
 
-/** What cannot be read as arguments, as `toCallInput` keeps it. */
+/** Arguments that cannot be read, in the form of `toCallInput`. */
 export const notAnObject = (raw: string): JsonObject => ({
   '': (raw.length <= maxRawChars
     ? raw

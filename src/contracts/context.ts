@@ -20,7 +20,7 @@ export type ContextSettings = z.infer<typeof contextSettingsSchema>
 /** Counts as the reservation of a call does, so that both mean the same by a token. */
 export interface TokenCounter {
   readonly ofText: (text: string) => number
-  /** With what a chat format adds around it. */
+  /** Includes the tokens that a chat format adds around it. */
   readonly ofMessage: (message: Message) => number
   readonly ofTools: (tools: readonly ToolDefinition[]) => number
 }
@@ -33,7 +33,7 @@ export type ContextPart =
   | { readonly at: number; readonly output: Json }
   /** A message of the user, shortened, with a handle. */
   | { readonly at: number; readonly text: string }
-  /** What stands for everything that is not there. */
+  /** The summary in place of the messages that left. */
   | {
       readonly summary: string
       readonly taint: readonly TaintLabel[]
@@ -54,9 +54,9 @@ export interface ContextArchive {
  */
 export interface Compaction {
   readonly version: 1
-  /** How many messages there were; what came later follows as it is. */
+  /** The number of messages it replaces; later messages follow unchanged. */
   readonly covers: number
-  /** Who said what in them, as a short sum: a record of another branch does not have it. */
+  /** A short checksum of the authors of these messages: the record of another branch has another. */
   readonly mark: string
   readonly parts: readonly ContextPart[]
   /** Everything before this place is in `parts` or in an archive. */
@@ -69,11 +69,14 @@ export interface Compaction {
 
 export interface NamedId {
   readonly id: string
-  /** Who said it first: `user`, `assistant`, or a tool. */
+  /** Its first author: `user`, `assistant`, or a tool. */
   readonly source: string
 }
 
-/** What is given up when what has to stay is more than the target, in this order; `open_calls` only if it is more than the window. */
+/**
+ * The order in which pinned messages are given up when they are larger than the target; `open_calls` only if they are
+ * larger than the window.
+ */
 export const unpinOrder = [
   'last_turn_results',
   'last_turns',
@@ -84,12 +87,12 @@ export const unpinOrder = [
 ] as const
 export type Unpinned = (typeof unpinOrder)[number] | 'ids' | 'archives'
 
-/** What left, what stayed, what it cost. */
+/** The messages that left, the messages that stayed, and the cost. */
 export interface CompactionReport {
   /** `start`: the share at which it begins. `budget`: the run's lease takes no more. */
   readonly reason: 'start' | 'budget' | 'context_error' | 'requested'
   readonly stage: 'results' | 'summary'
-  /** Of a summary. */
+  /** The author of the summary, if there is one. */
   readonly by?: 'model' | 'rule' | 'provider'
   /** The plugin that chose what leaves. */
   readonly chosenBy?: string
@@ -101,14 +104,14 @@ export interface CompactionReport {
   readonly tokensBefore: number
   readonly tokensAfter: number
   readonly targetTokens: number
-  /** What a call may have as input. */
+  /** The tokens that the input of a call may have. */
   readonly roomTokens: number
   readonly left: {
     /** Answers of tools behind a handle now. */
     readonly results: number
     /** Messages that only the summary and the archives have. */
     readonly messages: number
-    /** Of both, what could not be kept: it is in the transcript only. */
+    /** Parts of both that found no place in a handle: only the transcript has them. */
     readonly notKept: number
   }
   readonly stayed: {
@@ -118,11 +121,11 @@ export interface CompactionReport {
     readonly openCalls: number
     readonly ids: number
   }
-  /** What was given up of what should stay. */
+  /** Pinned messages that were given up all the same. */
   readonly unpinned: readonly Unpinned[]
   /** Spent on the summary. */
   readonly tokens: number
   readonly costNanoUsd: number
-  /** What the input of a call costs, if a price is known. */
+  /** The cost of a call's input, if a price is known. */
   readonly callCostNanoUsd?: { readonly before: number; readonly after: number }
 }

@@ -9,13 +9,14 @@ const fields = [
   { name: 'day of the week', min: 0, max: 7 },
 ] as const
 
-/** An expression of five fields as it is scheduled. Throws what the scheduler does not take. */
+/** Schedules an expression of five fields. Throws an expression that the scheduler does not take. */
 export const toCron = (expression: string, timeZone: string): Cron =>
   new Cron(expression, { timezone: timeZone, mode: '5-part' })
 
 /**
- * What is wrong with a cron expression, or `undefined`: the scheduler itself is asked, field by field, and whether it
- * is ever due. Whatever passes here can be scheduled; asked of whatever comes in, before anything is made.
+ * The fault of a cron expression, or `undefined`: asks the scheduler itself, field by field, and whether the
+ * expression is ever due. Any expression that passes can be scheduled; every border checks with it, before a schedule
+ * is made.
  */
 export function cronProblem(text: string): string | undefined {
   const given = text.trim().split(/\s+/)
@@ -28,7 +29,7 @@ export function cronProblem(text: string): string | undefined {
   if (wrong >= 0) return fieldProblem(given[wrong]!, fields[wrong]!)
   const refused = refusalOf(text)
   if (refused !== undefined) return `is no cron expression: ${headOf(refused, 200)}`
-  // Any start does: what is due once is due again, in the same days of another year.
+  // Any start does: an expression that is due once is due again, on the same days of another year.
   return toCron(text, 'UTC').nextRun(new Date(0)) === null
     ? 'is never due: no month that it names has such a day'
     : undefined

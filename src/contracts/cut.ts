@@ -1,6 +1,6 @@
 /**
- * At most so much of the beginning of a text. A character that is two halves stays whole or is left out: what holds
- * half of one cannot be sent as UTF-8, and servers refuse it (so does our own API, of a compaction that comes back).
+ * At most so much of the beginning of a text. A character of two halves stays whole or is left out: a text with one
+ * half cannot be sent as UTF-8, and servers refuse it (so does our own API, when a client sends a compaction back).
  */
 export const headOf = (text: string, maxChars: number): string => {
   const chars = Math.floor(maxChars)

@@ -1,4 +1,4 @@
-/** The first answer that is one. */
+/** The first answer that is not `undefined`. */
 export const first = <T, Found = string>(
   values: readonly T[],
   ask: (value: T) => Found | undefined,

@@ -6,11 +6,11 @@ import type { OutsideAddress } from './network-rule.ts'
  */
 export interface NamedPlace {
   /**
-   * What results from there are called in labels (`crm__*`). Absent where it is more than one place, or may pass on what
-   * it is given.
+   * The source of its results in labels (`crm__*`). Absent where there are several sources, or where results may
+   * repeat the input.
    */
   readonly home?: string
-  /** Of a server: another may be registered under its name. */
+  /** Of a server: another server may be registered under its name. */
   readonly origin?: string
 }
 

@@ -1,4 +1,4 @@
-/** Every error family, by the prefix of its code. What becomes of each is in the table of docs/design.md section 10. */
+/** Every error family, by the prefix of its code. The table of docs/design.md section 10 says how each is handled. */
 export type ErrorCode =
   | ConfigErrorCode
   | PluginErrorCode
@@ -94,7 +94,7 @@ export interface ErrorCall {
   readonly call: string
 }
 
-/** What an error says besides its code and its message. */
+/** The parts of an error besides its code and its message. */
 export interface ErrorOptionsFor {
   /** For operators only: never sent to a caller or a model. */
   readonly detail?: string

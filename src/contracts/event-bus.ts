@@ -15,7 +15,7 @@ export interface EventChain {
 /** The fields of an agent's payload that say which call of which agent it is about. */
 const ofAgent = ['call', 'agent', 'session', 'background'] as const
 
-/** Events that are ours, and that somebody may subscribe to as `isola.<kind>`, with the fields of the payload of each. */
+/** Our own events that a subscription may name as `isola.<kind>`, with the fields of the payload of each. */
 export const ownEvents = {
   run_finished: ['state', 'turns', 'code'],
   run_parked: ['pauses'],
@@ -38,7 +38,9 @@ export const eventPattern = /^[a-z][a-z0-9-]{0,23}\.(?:\*|[a-z][a-z0-9_]{0,47})$
 export const eventPatternProblem =
   'must be the name of an event, or of all of a plugin: billing.paid, billing.*'
 
-/** Why a subscription would never hear anything, and which field says so; of what is ours alone, since plugins come and go. */
+/**
+ * Why a subscription can never receive an event, with the field; only for our own events, since plugins come and go.
+ */
 export function deafness({
   event,
   where = {},

@@ -5,7 +5,7 @@ import { labelSchema } from './label.ts'
 import type { Message } from './message.ts'
 import { platformUnits, type PlatformUnit } from './platform.ts'
 
-/** What several kinds of events say alike. */
+/** Fields that several kinds of events share. */
 export const text = z.string()
 export const number = z.number()
 export const flag = z.boolean()
@@ -21,7 +21,7 @@ export const failure = z.object({ code: text, message: text, transient: flag.exa
 export const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
 export const costNanoUsd = number.describe('billionths of a US dollar')
 
-/** `PlatformAmounts`: what is absent is zero. */
+/** `PlatformAmounts`: an absent amount is zero. */
 const platform = z.object(
   Object.fromEntries(platformUnits.map((unit) => [unit, number.exactOptional()])) as Record<
     PlatformUnit,
@@ -97,7 +97,7 @@ const isMessage = (value: unknown): boolean =>
 /** A type of its own, of which an event is not the place. */
 export const message = z.custom<Message>(isMessage).meta({ title: 'message' })
 
-/** Whose the tool is: copied from its entry, read by nobody but people. */
+/** The owner of the tool: copied from its entry, for people who read the record. */
 export const owner = {
   plugin: text
     .exactOptional()
@@ -141,7 +141,7 @@ const leaseCode = z.enum([
   'loop_suspected',
 ])
 
-/** Which limit was reached, what was spent of it by whom, and what the next step needs. */
+/** The limit that was reached, the amounts spent by each call, and the need of the next step. */
 export const limitReached = {
   code: leaseCode,
   limit: limitName.exactOptional().describe('absent for a suspected loop'),
@@ -164,11 +164,11 @@ export const limitReached = {
 }
 
 export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session', 'budget'])
-/** Who decided about a call that waited for a yes. */
+/** The principal that decided about a call that waited for an approval. */
 const decider = decidedBySchema.describe(
   'who decided about a call that waited for a yes, and where it was said',
 )
-/** What came of a call that waited, and who said it. */
+/** The outcome of a call that waited, and the author of the answer. */
 export const answeredBy = {
   answer: text.describe('`approved`, `answered`, or the code of the failure'),
   by: text.optional().describe('who gave it, if not the owner of the session'),
@@ -180,7 +180,7 @@ export const answeredBy = {
     ),
   rule: text.optional().describe('the id of the rule that it made'),
 }
-/** What a rule of an earlier approval covers. */
+/** The rule of an earlier approval that covers the call. */
 export const heldByRule = {
   call,
   tool: text,
@@ -204,7 +204,7 @@ export const waitingCalls = z
     'the calls that wait, with the label of what was read before; of those that wait for a yes also whose yes, and why',
   )
 export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
-/** What a hook said of calls. */
+/** The verdicts of a hook on calls. */
 export const callsOfHook = z
   .array(z.object({ call, verdict }))
   .readonly()
@@ -221,7 +221,7 @@ export const modelRequest = {
   ...model,
 }
 
-/** What every event of a tool's call says. */
+/** The fields of every event of a tool call. */
 export const toolCall = {
   call,
   tool: text,
@@ -229,7 +229,7 @@ export const toolCall = {
   ...owner,
 }
 
-/** What came of a compaction, as `CompactionReport` has it. */
+/** The outcome of a compaction, as in `CompactionReport`. */
 export const compaction = {
   reason: z
     .enum(['start', 'budget', 'context_error', 'requested'])

@@ -8,7 +8,10 @@ interface Parts<Told extends z.core.$ZodLooseShape, Inside extends z.core.$ZodLo
 type NoFields = Record<never, never>
 type With<Fields, More> = Omit<Fields, keyof More> & More
 
-/** A kind of event: when it is told, what is stored of it, and what its readers get besides or not at all. */
+/**
+ * A kind of event: when it is written, its stored fields, and the fields that only readers of the session, or only
+ * the record, get.
+ */
 export const kind = <
   Data extends z.core.$ZodLooseShape,
   Told extends z.core.$ZodLooseShape = NoFields,
@@ -22,6 +25,6 @@ export const kind = <
   told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
 })
 
-/** One of the deployment, which is stored and told alike. */
+/** A deployment event: readers and the record get the same fields. */
 export const deploymentKind = <Data extends z.core.$ZodLooseShape>(when: string, data: Data) =>
   z.object(data).describe(when)

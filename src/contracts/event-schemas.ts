@@ -36,8 +36,8 @@ const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
 
 /**
- * What each kind of event of a session says, from which its type is inferred (`event.ts`) and docs/events.md is made.
- * The Worker holds none of it: who emits is checked by the compiler, what was stored by tests.
+ * The fields of each kind of session event, from which its type is inferred (`event.ts`) and docs/events.md is made.
+ * The Worker carries none of it: the compiler checks the emitting code, and tests check stored events.
  *
  * `data` is what is stored, and on the audit record. `told` is what a reader of the session gets: texts, arguments and
  * results are added out of the row that the event is stored in, and `inside` is left out.

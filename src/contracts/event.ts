@@ -7,10 +7,10 @@ type Schemas = typeof eventSchemas
 /** Every kind of thing that can happen, as `noun_verb`. The stream, the audit log, traces and the console are views of these. */
 export type EventType = keyof Schemas
 
-/** What an event of a kind says, as it is emitted and stored. JSON without a secret. */
+/** The fields of an event, as it is emitted and stored. JSON without a secret. */
 export type EventData<Type extends EventType = EventType> = Readonly<z.infer<Schemas[Type]['data']>>
 
-/** The same as a reader of the session gets it: with texts, arguments and results, without what went wrong inside. */
+/** The same for a reader of the session: with texts, arguments and results, without internal details of faults. */
 export type ToldData<Type extends EventType = EventType> = Readonly<z.infer<Schemas[Type]['told']>>
 
 type DraftOf<Type extends EventType> = { readonly type: Type; readonly data: EventData<Type> }
@@ -41,7 +41,9 @@ export type ToldEvent<Type extends EventType = EventType> = {
   [Each in Type]: EventPlace & ToldOf<Each>
 }[Type]
 
-/** What a live reader sees besides the log: pieces of a message that is not finished. They have no id and are never stored. */
+/**
+ * The items of a live stream besides the log: pieces of an unfinished message. They have no id and are never stored.
+ */
 export interface MessageDelta {
   readonly type: 'message_delta'
   readonly run: string
@@ -65,21 +67,21 @@ export type DeploymentDraftOf<Type extends DeploymentEventType> = {
   readonly data: DeploymentEventData<Type>
 }
 
-/** By whom, in which request and when something was done. */
+/** The author, the request and the time of a deployment event. */
 export interface DeploymentEventPlace {
-  /** Who did it; empty if that is not known. */
+  /** The author; empty if it is not known. */
   readonly principal: string
-  /** Of the request in which it happened; empty if it has none. */
+  /** The trace of its request; empty if it has none. */
   readonly trace: string
   readonly atMs: number
 }
 
-/** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
+/** An operator's change, or an attempt that was refused. `data` is JSON and holds no secret. */
 export type DeploymentEvent<Type extends DeploymentEventType = DeploymentEventType> = {
   [Each in Type]: DeploymentEventPlace & DeploymentDraftOf<Each>
 }[Type]
 
-/** One of them, of a kind that is not known until it runs: that its data fits is said by the types of the arguments. */
+/** Makes an event of a kind that is known only at run time: the argument types prove that its data fits. */
 export const deploymentEvent = <Type extends DeploymentEventType>(
   type: Type,
   { principal, trace, atMs }: DeploymentEventPlace,

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts'
 import type { Label } from './label.ts'
 
-/** The tool with which whoever has the conversation gives it back; only there while it has it. */
+/** The tool with which a handoff agent returns the conversation; only offered during a handoff. */
 export const returnName = 'isola__return'
 
 /** The terms on which a tool takes the conversation. */
@@ -11,23 +11,23 @@ export interface FloorTerms {
   readonly maxCostNanoUsd: number
   readonly timeoutMs: number
   readonly monitor: 'rule' | 'model'
-  /** What a message is called in the tool's input. */
+  /** The name of the message's field in the tool's input. */
   readonly input: string
-  /** Given back to the tool with each message, as it is. */
+  /** Handed back to the tool with each message, unchanged. */
   readonly memo?: JsonObject
 }
 
-/** What a tool does to the conversation: it takes it from here on, or gives it back. */
+/** A tool's change of the conversation: a handoff to it, or the return of control. */
 export type FloorChange =
   | { readonly take: FloorTerms }
   | { readonly return: { readonly summary: string } }
 
-/** Of a call that passes a message on to whoever has the conversation. */
+/** A message that a call passes on to the handoff agent. */
 export interface FloorTicket {
   readonly id: string
   /** As the tool gave it. */
   readonly memo?: JsonObject
   readonly monitor: FloorTerms['monitor']
-  /** Of the message alone, whatever else was said in its session. */
+  /** The label of the message alone, without the rest of its session. */
   readonly label: Label
 }

@@ -1,11 +1,12 @@
-/** Pairs stay, a half of one does not; each other escape is passed over, so that none is read from its middle. */
+/** Pairs stay, a lone half does not; other escapes are skipped, so that none is read from its middle. */
 const escapes =
   /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})|\\[^]/g
 const mayHaveHalves = /\\u[dD][89a-fA-F]/
 
 /**
- * The text of JSON from outside, with U+FFFD for each half of a surrogate pair, in texts and in names. UTF-8 has no form
- * for a half: what holds one cannot be stored or sent on, and a strict server refuses every later turn for it. In JSON a
+ * The text of JSON from outside, with U+FFFD for each lone half of a surrogate pair, in texts and in names. UTF-8 has
+ * no form for a half: such a text cannot be stored or sent on, and a strict server refuses every later turn for it.
+ * In JSON a
  * half can only be written as an escape, so nothing is parsed for this.
  */
 export const wellFormedJson = (text: string): string =>

@@ -1,4 +1,4 @@
-/** Plain JSON: everything that crosses a border (plugin, Durable Object, wire, row) is one of these. */
+/** Plain JSON: every value that crosses a border (plugin, Durable Object, wire, row). */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [key: string]: Json

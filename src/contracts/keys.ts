@@ -3,14 +3,14 @@ import type { Role } from './role.ts'
 
 export { roles, type Role } from './role.ts'
 
-/** What a principal may, whichever of its keys it shows. Absent lists mean everything there is. */
+/** The rights of a principal, the same for each of its keys. An absent list allows all. */
 export interface Rights {
   readonly role: Role
   /** Agents it may talk to. */
   readonly agents?: readonly string[]
   /** Models it may name in a request; an agent brings its own. */
   readonly models?: readonly string[]
-  /** What its day has where that is not what the deployment sets. */
+  /** Its daily limits, where they differ from the deployment's. */
   readonly limits?: Omit<OwnLimits, 'asOfMs'>
 }
 
@@ -34,7 +34,7 @@ export const mayNameModel = (
     return name !== undefined && allowed.some((other) => fullNameOf(other) === name)
   })
 
-/** Who administers keys, and in which request: both are on the record. */
+/** The principal that administers keys, and its request: both are on the record. */
 export interface Administrator {
   readonly principal: string
   readonly trace: string

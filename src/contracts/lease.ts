@@ -2,7 +2,7 @@ import { plusPlatform } from './platform-sum.ts'
 import type { PlatformAmounts } from './platform.ts'
 
 /**
- * What a run may spend at most. All of it is for the whole subtree below the run.
+ * The most that a run may spend. All of it is for the whole subtree below the run.
  *
  * Tokens, cost, turns, tool calls, children and the platform's cost add up over the tree; time, depth and concurrency
  * do not.
@@ -19,7 +19,7 @@ export interface Limits {
   readonly maxToolCalls: number
   /** Width: how many sub-agents may be started in the subtree. */
   readonly maxChildren: number
-  /** What the platform itself may cost, in billionths of a US dollar; absent if that is not limited. */
+  /** The platform's own cost, in billionths of a US dollar; absent if it has no limit. */
   readonly maxPlatformNanoUsd?: number
   /** How many levels below this run; the root is at depth 0. */
   readonly maxDepth: number
@@ -34,26 +34,26 @@ export interface Amount {
   readonly turns: number
   readonly toolCalls: number
   readonly children: number
-  /** What the platform costs; zero if absent. */
+  /** The cost of the platform; zero if absent. */
   readonly platformNanoUsd?: number
 }
 
-/** What model calls are counted in. */
+/** The units of model calls. */
 export type ModelAmount = Pick<Amount, 'tokens' | 'costNanoUsd'>
 
-/** What was really spent by a run and everything below it. */
+/** The amounts that a run and everything below it really spent. */
 export interface Usage extends Amount {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly modelCalls: number
   /**
-   * Of `tokens` and `costNanoUsd`: what failed attempts hold that may have reached a provider. It stays booked until the
-   * provider or an operator says what it came to.
+   * Part of `tokens` and `costNanoUsd`: amounts of failed attempts that may have reached a provider. They stay booked
+   * until the provider or an operator confirms the real amount.
    */
   readonly unconfirmed?: ModelAmount
   /** Active milliseconds. */
   readonly timeMs: number
-  /** What the platform was made to do; `platformNanoUsd` is its price. */
+  /** The platform's work for it; `platformNanoUsd` is its price. */
   readonly platform?: PlatformAmounts
 }
 
@@ -112,12 +112,15 @@ export interface LeaseRefusal {
 }
 
 /**
- * Whose a limit is: what agent, request or session allow; what was set for the run since; what the day of its principal
- * had left; or what a sub-agent was given by its caller.
+ * Where a limit comes from: the agent's, request's or session's limits; a change for the run since; the rest of its
+ * principal's day; or the lease that a caller gave its sub-agent.
  */
 export type LimitOwner = 'agent' | 'request' | 'session' | 'run' | 'day' | 'caller'
 
-/** A limit that a run has reached, for whoever may raise it. Costs in billionths of a US dollar, time in milliseconds. */
+/**
+ * A limit that a run has reached, for the principal that may raise it. Costs in billionths of a US dollar, time in
+ * milliseconds.
+ */
 export interface LimitReached {
   readonly code: LeaseRefusal['code'] | 'loop_suspected'
   /** Which limit; absent for a suspected loop, which is not one. */
@@ -125,11 +128,11 @@ export interface LimitReached {
   /** The limit in force. */
   readonly allowed?: number
   readonly of?: LimitOwner
-  /** What is booked of it by now, everything below the run included. */
+  /** The amount booked so far, everything below the run included. */
   readonly spent?: number
-  /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */
+  /** The least limit with which the next step may begin; a guess for a step that spends itself. */
   readonly needed?: number
-  /** Of `spent`, by whom in the tree: the run itself, and each call that itself spent. */
+  /** The parts of `spent` in the tree: the run itself, and each call that spent itself. */
   readonly own?: number
   readonly calls?: readonly {
     readonly call: string
@@ -143,7 +146,7 @@ export interface LimitReached {
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
 export const unlimited = Number.MAX_SAFE_INTEGER
 
-/** The smaller of two limits in every dimension; one that is not there holds nothing back. */
+/** The smaller of two limits in every dimension; an absent limit allows any amount. */
 export const narrower = (a: Limits, b: Partial<Limits>): Limits => ({
   ...a,
   ...Object.fromEntries(

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What adds up over runs, so that a session can have a limit of it. */
+/** Limits of amounts that add up over runs, so that a session can have them, too. */
 export const additive = {
   maxTokens: z.int().min(1).optional(),
   maxCostUsd: z.number().min(0).max(1_000_000).optional(),
@@ -10,7 +10,10 @@ export const additive = {
   maxChildren: z.int().min(0).optional(),
 }
 
-/** Limits of a run: those of a session, its active time, and how deep and wide it may go. */
+/**
+ * Limits of a run: the additive limits that a session can have, too, its active time, and how deep and wide it may
+ * go.
+ */
 export const runLimits = z.strictObject({
   ...additive,
   maxTimeMs: z.int().min(1).optional(),

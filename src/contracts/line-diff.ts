@@ -1,4 +1,4 @@
-/** What is different between two lists of lines, by position. Empty only where both are the same. */
+/** The differences between two lists of lines, by position. Empty only where both are the same. */
 export interface LineDiff {
   /** Lines that the new side has and the old one has not there; moved ones too. */
   readonly added: readonly string[]

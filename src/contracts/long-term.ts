@@ -7,7 +7,10 @@ export type MemoryScope = (typeof memoryScopes)[number]
 /** A scope as its object knows it. */
 export type NotePlace = 'principal' | 'deployment' | `agent:${string}`
 
-/** What a note is. Only of `turn`, what somebody said, two that are alike stay two. */
+/**
+ * The kinds of notes. A `turn` is a part of a conversation: two turns with the same text stay two notes, other notes
+ * are merged.
+ */
 export const noteKinds = ['note', 'fact', 'preference', 'turn'] as const
 export type NoteKind = (typeof noteKinds)[number]
 
@@ -20,14 +23,14 @@ interface NoteOrigin {
   readonly tool?: string
 }
 
-/** A note as somebody writes it. */
+/** A note before it is stored. */
 export interface NewNote {
   /** 1 to 4,000 characters. */
   readonly text: string
   readonly kind?: NoteKind
-  /** Who said it; 100 characters. */
+  /** The speaker; 100 characters. */
   readonly speaker?: string
-  /** What a picture beside it shows; 1,000 characters. */
+  /** The caption of an image beside it; 1,000 characters. */
   readonly caption?: string
   /** When it was so, in words; 60 characters. */
   readonly date?: string
@@ -36,7 +39,7 @@ export interface NewNote {
   readonly origin?: NoteOrigin
   /** Id of the note of the same place that this one takes the place of, its id too. */
   readonly replaces?: string
-  /** Who can have written it and who may read it; the worst if absent. */
+  /** Who can have written it and who may read it; least trusted if absent. */
   readonly label?: Label
 }
 
@@ -44,7 +47,7 @@ export interface NewNote {
 export interface Note extends Omit<NewNote, 'origin' | 'replaces' | 'kind' | 'label'> {
   readonly id: string
   readonly scope: MemoryScope
-  /** Of scope `agent`: whose. */
+  /** The agent, for scope `agent`. */
   readonly agent?: string
   readonly kind: NoteKind
   readonly label: Label
@@ -56,15 +59,18 @@ export interface Note extends Omit<NewNote, 'origin' | 'replaces' | 'kind' | 'la
   readonly differsFrom?: readonly string[]
 }
 
-/** What became of a note that was to be added. */
+/** The outcome for one note of an addition. */
 export interface AddedNote {
   readonly id: string
-  /** `merged`: one that says the same was there, and has this origin, too. `replaced`: it has the place of the one it named. */
+  /**
+   * `merged`: a note with the same text existed, and gets this origin, too. `replaced`: the note takes the place of
+   * the note that it named.
+   */
   readonly state: 'added' | 'merged' | 'replaced'
   readonly differsFrom?: readonly string[]
 }
 
-/** What is asked of an object with notes. Where `places` is absent, all that are in it are meant. */
+/** The requests to an object with notes. Where `places` is absent, all places of the object are meant. */
 export type MemoryRequest =
   | {
       readonly verb: 'add'
@@ -96,14 +102,14 @@ export type MemoryRequest =
         readonly text?: string
       }
     }
-  /** Those of these ids, of a session, or (neither) all of them. */
+  /** The notes with these ids, or of a session; all of them if neither is given. */
   | {
       readonly verb: 'forget'
       readonly places?: readonly NotePlace[]
       readonly ids?: readonly string[]
       readonly session?: string
     }
-  /** Those with any origin in this principal. */
+  /** The notes with any origin in this principal. */
   | { readonly verb: 'forgetWriter'; readonly principal: string }
   | { readonly verb: 'stats' }
   /** Seals the key anew where it is sealed under another than today's master key. */
@@ -115,7 +121,7 @@ export interface FoundNote extends Note {
   readonly score?: number
 }
 
-/** What an object answers; what was asked for is there. */
+/** An object's answer; only the requested fields are set. */
 export interface MemoryAnswer {
   readonly notes?: readonly FoundNote[]
   readonly added?: readonly AddedNote[]

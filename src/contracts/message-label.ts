@@ -1,13 +1,13 @@
 import { clientSource, joinLabels, labelFrom, ownLabel, saidLabel, type Label } from './label.ts'
 import type { Message, TaintLabel } from './message.ts'
 
-/** Material that was given with a task: the principal's own, whoever wrote it. */
+/** Material that was given with a task: its principal vouches for it, its author may be unknown. */
 const materialLabel = labelFrom('the material of the task', { integrity: 'data' })
 
 /**
- * The label of a message as it came in or was stored. One without is labelled by where it came from: what a person or a
- * client says is the user's, and its material the principal's, and what it says of a tool is a client's. An assistant's words have what their own context has, which is all around
- * them.
+ * The label of a message as it came in or was stored. A message without a label is labelled by its origin: the text
+ * of a person or a client is the user's, its material the principal's, and its report of a tool's result a client's.
+ * An assistant's text has the label of its own context, which is all around it.
  */
 export function labelOf(message: Message): Label {
   if (message.label) return message.label
@@ -29,11 +29,11 @@ function labelOfOrigin(origin: TaintLabel, { role, taint }: Said): Label {
       return role === 'assistant' ? ownLabel : labelFrom('another agent')
     default: {
       const tool = origin.slice('tool:'.length)
-      // What a client says that a tool returned has the name that the client gave it.
+      // A client chooses the name of the tool whose result it reports.
       return labelFrom(role === 'tool' && taint.includes('user') ? clientSource(tool) : tool)
     }
   }
 }
 
-/** Of a whole transcript. */
+/** The label of a whole transcript. */
 export const labelOfAll = (messages: readonly Message[]): Label => joinLabels(messages.map(labelOf))

@@ -2,19 +2,19 @@ import type { Json, JsonObject } from './json.ts'
 import type { Label } from './label.ts'
 
 /**
- * Where a value came from: `operator`, `user`, `model`, `context`, or `tool:<name>`. It is for whoever reads the record;
+ * Where a value came from: `operator`, `user`, `model`, `context`, or `tool:<name>`. It is for readers of the record;
  * the policy decides by `Label`.
  */
 export type TaintLabel = 'operator' | 'user' | 'model' | 'context' | `tool:${string}`
 
 /**
- * What a model service wants back with a call that its model made, as it sent it: reasoning, signatures. It goes to that
- * service alone, and to no caller.
+ * Fields of a call that a model service wants back unchanged: reasoning, signatures. They go to that service alone,
+ * and to no caller.
  */
 export interface OpaqueFields {
   /** Whose it is: provider, address and family of the model. */
   readonly service: string
-  /** Of the message that made the call; at its first call. */
+  /** Fields of the message that made the call; stored with its first call. */
   readonly reply?: JsonObject
   readonly call?: JsonObject
 }
@@ -38,7 +38,7 @@ export interface MessageImage {
   readonly offset?: number
 }
 
-/** One message of a transcript, whoever said it. Each carries where it came from; a client's has no label (`labelOf`). */
+/** One message of a transcript, of any author. Each carries where it came from; a client's has no label (`labelOf`). */
 export type Message =
   | { readonly role: 'system'; readonly text: string; readonly label?: Label | undefined }
   | {

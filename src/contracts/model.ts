@@ -27,8 +27,8 @@ export interface ModelParameters {
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string }
 
 /**
- * What a client asked the text to be; an agent's own `outputSchema` wins. A model that is known not to hold to it is
- * not asked; a service that ignores it answers in text as it can.
+ * The format that a client asked for; an agent's own `outputSchema` wins. A model that is known not to keep to it is
+ * not tried; a service that ignores it answers in text.
  */
 export type ResponseFormat =
   | { readonly type: 'json_object' }
@@ -39,7 +39,7 @@ export type ResponseFormat =
       readonly strict?: boolean
     }
 
-/** What a model is asked: which one, with what, and for how much at most. */
+/** A request to a model: its name, its input, and the most it may spend. */
 export interface ModelRequest {
   /** `<provider>/<model>` or a bare model name; `default` or `undefined` means the deployment's default. */
   readonly model: string | undefined
@@ -57,7 +57,7 @@ export interface ModelRequest {
   readonly answersPointAt?: readonly string[]
 }
 
-/** What a model costs, in US dollars per million tokens. */
+/** The price of a model, in US dollars per million tokens. */
 export interface TokenPrice {
   readonly inputUsdPerMillion: number
   readonly outputUsdPerMillion: number
@@ -65,7 +65,7 @@ export interface TokenPrice {
 
 /** A model's price, which may rise with the length of the input. */
 export interface ModelPrice extends TokenPrice {
-  /** What all tokens of a call cost once its input has more tokens than this. Ascending; each at least as dear. */
+  /** The price of all tokens of a call whose input has more tokens than this. Ascending; each at least as dear. */
   readonly above?: readonly (TokenPrice & { readonly inputTokens: number })[]
 }
 
@@ -79,7 +79,7 @@ export interface ContextModel {
   readonly price?: ModelPrice
 }
 
-/** What one model call cost, as the provider counted it. */
+/** The usage of one model call, as the provider counted it. */
 export interface ModelUsage {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -99,7 +99,7 @@ export interface ModelToolCall {
   readonly opaque?: OpaqueFields
 }
 
-/** What a model answered, whole. */
+/** A model's whole answer. */
 export interface ModelReply {
   readonly text: string
   readonly toolCalls: readonly ModelToolCall[]
@@ -110,7 +110,7 @@ export interface ModelReply {
   readonly model: string
 }
 
-/** What a call may cost at most, before it is made: input × 1.25 + output cap. */
+/** The most a call may cost, before it is made: input × 1.25 + output cap. */
 export interface ModelEstimate {
   readonly tokens: number
   readonly costNanoUsd: number
@@ -119,9 +119,9 @@ export interface ModelEstimate {
 /** How the caller of a model reads along, stops it, and is asked before anything is sent again. */
 export interface ModelCallOptions {
   readonly signal: AbortSignal
-  /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
+  /** No reader follows the reply: the provider may take the answer in one piece, which is cheaper. */
   readonly isUnwatched?: boolean
-  /** What the next request carries with it: each is a span of its own. */
+  /** The headers of the next request: each request is a span of its own. */
   readonly headers?: () => Readonly<Record<string, string>>
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
@@ -151,11 +151,11 @@ export interface ModelSelection {
   readonly model: string
   /** True when this is not the model that was asked for, or not the first in priority order. */
   readonly substituted: boolean
-  /** Who would have come before it, and why they did not. */
+  /** The models before it, each with the reason why it was passed over. */
   readonly passedOver?: readonly PassedOver[]
 }
 
-/** The model that would take over, and what a call of it may cost. */
+/** The model that would take over, and the most a call of it may cost. */
 export interface NextModel {
   readonly selection: ModelSelection
   readonly estimate: ModelEstimate

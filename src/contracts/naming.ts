@@ -5,5 +5,5 @@
 export const lengthPrefixed = (parts: readonly string[]): string =>
   parts.map((part) => `${part.length}:${part}`).join('')
 
-/** The parts of the name of a principal's object, for whoever reaches it. */
+/** The parts of the name of a principal's object; every room that calls the object derives the name from them. */
 export const principalParts = (principal: string): readonly string[] => ['principal', principal]

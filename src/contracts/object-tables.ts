@@ -1,4 +1,6 @@
-/** Of which version an object's tables are. A change of any of them takes the next one, and a step in `object-upgrades.ts`. */
+/**
+ * The version of an object's tables. A change of any table takes the next number, and a step in `object-upgrades.ts`.
+ */
 export const tablesVersion = 1
 
 /**

@@ -3,20 +3,20 @@ import type { Rights } from './keys.ts'
 import type { OwnLimits } from './own-limits.ts'
 import type { Scope } from './scopes.ts'
 
-/** Who is asking, and what that one may. Read anew with each request. */
+/** The caller with its rights. Read anew with each request. */
 export interface Principal extends Omit<Rights, 'limits'> {
   readonly id: string
   /** The id of the key it came with; absent for the operator key of the deployment. */
   readonly key?: string
   /** The id of the sign-in whose token it came with; absent for a key. */
   readonly grant?: string
-  /** The persona of its key: what the orchestrator speaks as where nothing else is asked for. */
+  /** The persona of its key: the orchestrator speaks as this persona unless the request names another. */
   readonly persona?: string
   /** Absent for the operator key: its day is what the deployment sets. */
   readonly limits?: OwnLimits
   /**
-   * What its token is for, and what a token of it could be for; absent for a key, which is for all that its role may.
-   * `role` is no more than the token allows.
+   * The scopes of its token, and the scopes that a token of it could have; absent for a key, which allows all that
+   * its role may. `role` is no more than the token allows.
    */
   readonly token?: { readonly scopes: readonly Scope[]; readonly couldHave: readonly Scope[] }
 }
@@ -26,7 +26,7 @@ export interface Client {
   /** The network address; absent if the platform names none. */
   readonly address?: string | undefined
   readonly requestId?: string
-  /** What was asked for: a token is for one part of the deployment. */
+  /** The requested URL: a token is valid for one part of the deployment. */
   readonly url?: string
 }
 
@@ -49,12 +49,12 @@ export interface SessionListing {
   /** When its last run came in or ended. */
   readonly usedAtMs: number
   readonly runs: number
-  /** Of the last run; `null` before the first. */
+  /** The state of the last run; `null` before the first. */
   readonly state: RunState | null
   readonly isStateless: boolean
 }
 
-/** A place in the list: what comes after it is older. */
+/** A place in the list: later entries are older. */
 export interface SessionCursor {
   readonly sinceMs: number
   readonly id: string
@@ -62,24 +62,24 @@ export interface SessionCursor {
 
 /** Which sessions are listed, and from which on. */
 export interface SessionQuery {
-  /** Absent: everybody's. */
+  /** Absent: the sessions of all principals. */
   readonly principal?: string
   readonly agent?: string
   readonly state?: RunState
-  /** Those too that nobody named. */
+  /** Includes the sessions of requests that named none. */
   readonly withStateless?: boolean
   readonly limit: number
   readonly after?: SessionCursor
 }
 
-/** The list of sessions, those of sub-agents left out. May throw `request_unavailable`. */
+/** The list of sessions, without sessions of sub-agents. May throw `request_unavailable`. */
 export interface SessionIndex {
   /** Newest made first, which no later use changes: a page is as it was. `next` is present if there may be more. */
   readonly list: (query: SessionQuery) => Promise<{
     readonly sessions: readonly SessionListing[]
     readonly next?: SessionCursor
   }>
-  /** All of a principal's, those of sub-agents included, in the order of their ids. */
+  /** All sessions of a principal, also of sub-agents, in the order of their ids. */
   readonly idsOf: (
     principal: string,
     page: { readonly after: string; readonly limit: number },

@@ -1,4 +1,4 @@
-/** What carries a request: the platform's network, or a binding that answers as a server does. */
+/** The carrier of a request: the platform's network, or a binding that answers like a server. */
 export type Carrier = (url: string, init: RequestInit) => Promise<Response>
 
 /** Whether an address may be asked at all, and how it reads. Throws an `OutboundError` (`refused`) if not. */
@@ -25,16 +25,16 @@ export interface OutboundHop {
   readonly body: BodyInit | null | undefined
 }
 
-/** What became of one hop. */
+/** The outcome of one hop. */
 export interface OutboundReport {
   readonly host: string
   readonly method: string
-  /** 0 if nobody answered. */
+  /** 0 if no server answered. */
   readonly status: number
   readonly refused?: true
 }
 
-/** What is put into each hop when it leaves, and taken out of what comes back. */
+/** Puts secrets into each hop when it leaves, and takes them out of the answer. */
 export interface Redaction {
   /** The request as it leaves. Asked for each hop anew. */
   readonly fill: (hop: OutboundHop) => Promise<Pick<OutboundHop, 'url' | 'headers'>>
@@ -49,7 +49,7 @@ export interface Redaction {
   readonly redactBytes: (bytes: Uint8Array) => Uint8Array
 }
 
-/** What holds for a request besides what holds for all. */
+/** Rules for one request, besides the rules for all. */
 export interface OutboundRules {
   /**
    * The address that the operator set, which this request is for: it may be private, on any port and without TLS. A
@@ -57,13 +57,13 @@ export interface OutboundRules {
    */
   readonly operator?: string
   /**
-   * What named the address, where that is no caller of ours: an index, a page. It may lead nowhere that a redirect from
-   * it may not.
+   * The text that named the address, where the address is not a caller's own: an index, a page. It may lead only
+   * where a redirect from it may.
    */
   readonly from?: URL | undefined
   /**
    * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine asked.
-   * What is refused is refused before anything is sent: a caller must not learn which ports of this machine answer.
+   * A refusal comes before any byte is sent: a caller must not learn which ports of this machine answer.
    */
   readonly openHosts?: OpenHosts
   /** Asked of each hop; throws what is refused besides. `from` is where a redirect came from. */
@@ -90,15 +90,15 @@ export interface OutboundRules {
    * server has the whole request. Where the way out cannot tell, the answer is yes.
    */
   readonly watchBody?: (isTaken: () => boolean) => void
-  /** The error that is thrown instead, in the words of whoever asks; also while an answer is read. */
+  /** Maps an error to the caller's own kind, also while an answer is read. */
   readonly toError?: (error: OutboundError) => Error
 }
 
-/** What came back, whatever its status. Read it to its end, or cancel it: its connection and its timer wait for that. */
+/** The answer, of any status. Read it to its end, or cancel it: its connection and its timer wait for that. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Who answered: the last of the redirects. */
+  /** The host that answered: the last of the redirects. */
   readonly host: string
   readonly url: URL
   /** The next piece, as it comes; `undefined` at the end. */
@@ -108,7 +108,7 @@ export interface Answer {
   /** The beginning, as far as it comes in time; the rest is let go. Never throws. */
   readonly start: (limits: { readonly maxBytes: number; readonly maxMs: number }) => Promise<string>
   readonly cancel: () => void
-  /** For those who hand it on: nothing is read ahead, and what is redacted is. */
+  /** For callers that pass it on: it is not read ahead, except where it is redacted. */
   readonly toResponse: () => Promise<Response>
 }
 
@@ -135,13 +135,16 @@ type OutboundFailure =
   | 'aborted'
   | 'late'
   | 'unreachable'
-  /** A status that is none, such as a redirect which the platform keeps to itself; what cannot be looked through. */
+  /**
+   * A status that is no HTTP status, such as a redirect which the platform keeps to itself; a body that cannot be
+   * unpacked.
+   */
   | 'unsupported'
   | 'sent_too_large'
   | 'too_large'
   | 'broken_off'
 
-/** Its message names at most the host that was asked; what the platform said is the cause, for operators only. */
+/** Its message names at most the requested host; the platform's own words are the cause, for operators only. */
 export class OutboundError extends Error {
   readonly failure: OutboundFailure
 

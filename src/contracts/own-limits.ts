@@ -1,6 +1,6 @@
 /**
- * What a principal's day has where that is not what the deployment sets, and when this was read. It travels with a
- * submission, so that a run that starts at once need not look it up again.
+ * A principal's daily limits where they differ from the deployment's, and when they were read. They travel with a
+ * submission, so that a run that starts at once need not look them up again.
  */
 export interface OwnLimits {
   readonly tokens?: number

@@ -1,6 +1,6 @@
 /**
- * What a run makes the platform do. `rowsRead` and `rowsWritten` are those of the SQLite of objects, indexes included,
- * `alarms` calls of `setAlarm`, `requests` calls that reach an object and alarms that ring, `wakes` objects that were
+ * The platform's work for a run. `rowsRead` and `rowsWritten` are rows of the SQLite of objects, indexes included,
+ * `alarms` calls of `setAlarm`, `requests` calls that reach an object and alarms that fire, `wakes` objects that were
  * loaded, `isolates` isolate ids used for the first time in a day. `activeMs` is how long an object was at work;
  * `cpuMs` is an estimate (`platform-prices.ts`), everything else is counted.
  */
@@ -21,7 +21,7 @@ export const platformUnits = [
 
 export type PlatformUnit = (typeof platformUnits)[number]
 
-/** How much of each; integers, and what is absent is zero. What is taken back is below zero. */
+/** The amount of each unit; integers, an absent amount is zero. A correction is below zero. */
 export type PlatformAmounts = Readonly<Partial<Record<PlatformUnit, number>>>
 
 /** Somewhere amounts are counted. */
@@ -29,7 +29,7 @@ export interface PlatformCount {
   readonly count: (amounts: PlatformAmounts) => void
 }
 
-/** What an answer cost the object that gave it, and what that had done before for nobody who asked. */
+/** The platform's work of an object for one answer, and its earlier work that belonged to no caller. */
 export interface Billed {
   readonly own: PlatformAmounts
   readonly others: PlatformAmounts

@@ -83,7 +83,10 @@ export interface PluginMemory {
     readonly state: 'added' | 'merged' | 'replaced'
     readonly differsFrom?: readonly string[]
   }>
-  /** Of these scopes, all if absent: best first, or without a query the latest first. 10 unless it says otherwise, 50 at most. */
+  /**
+   * Searches these scopes, all if absent: best first, or without a query the latest first. 10 notes by default, 50 at
+   * most.
+   */
   readonly recall: (
     query: string | undefined,
     options?: {
@@ -91,7 +94,7 @@ export interface PluginMemory {
       readonly limit?: number
     },
   ) => Promise<readonly PluginNote[]>
-  /** Of the principal's and the agent's own; answers how many there were. */
+  /** Forgets notes of the principal and of the agent; answers how many. */
   readonly forget: (ids: readonly string[]) => Promise<number>
   /** Short-term, for the session: the scratchpad, or one of the streams that the agent declares. */
   readonly append: (
@@ -114,7 +117,7 @@ export interface PluginSecrets {
   /**
    * A placeholder to put where the grant says (in the header, the path or the parameter that it names, in user or
    * password of basic authentication): the host replaces it in requests to the granted host, once in each, nowhere
-   * else. For this call only: one that was kept is text.
+   * else. Valid in this call only: a stored placeholder is plain text.
    */
   readonly ref: (name: string) => string
   /** HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`, or `scheme: base64` for that. */
@@ -124,8 +127,8 @@ export interface PluginSecrets {
   /** The headers that a webhook of ours is signed with, by the grant's `scheme`: github, slack, stripe, shopify, line. */
   readonly sign: (name: string, body: string) => Promise<Readonly<Record<string, string>>>
   /**
-   * Whether a webhook was signed by whoever has the secret, by the grant's `scheme` (discord and telegram, too), and
-   * not more than 5 minutes ago where the scheme has a time. `body` as it came in, before anything parsed it.
+   * Whether the sender of a webhook has the secret, by the grant's `scheme` (discord and telegram, too), and signed
+   * it not more than 5 minutes ago where the scheme has a time. `body` as it came in, before any parser.
    */
   readonly verifyRequest: (
     name: string,
@@ -135,7 +138,7 @@ export interface PluginSecrets {
 
 /** Other tools, exactly those of `uses_tools` in plugin.yaml. Each passes every gate under its own name. */
 export interface PluginTools {
-  /** What the tool answered; rejects with a ToolError if it failed or was refused. */
+  /** The tool's output; rejects with a ToolError if it failed or was refused. */
   readonly call: (name: string, input: Input) => Promise<JsonValue>
 }
 
@@ -178,7 +181,7 @@ export interface PluginIsolate {
   ) => Promise<{ readonly result: JsonValue; readonly logs: readonly string[] }>
 }
 
-/** What a person is asked, as a form. */
+/** A question to a person, as a form. */
 export interface ElicitRequest {
   readonly message: string
   /** JSON Schema of an object with flat members; an answer that does not fit it is asked for again. */
@@ -191,7 +194,7 @@ export interface ElicitAnswer {
   readonly content?: Input
 }
 
-/** What the client's own model is asked; the client may ask its person first, and may refuse. */
+/** A request to the client's own model; the client may ask its person first, and may refuse. */
 export interface SampleRequest {
   readonly messages: readonly PromptMessage[]
   readonly maxTokens: number
@@ -199,7 +202,7 @@ export interface SampleRequest {
   readonly temperature?: number
 }
 
-/** What the client's model answered. */
+/** The answer of the client's model. */
 export interface SampleAnswer {
   readonly role: 'user' | 'assistant'
   readonly content: ContentBlock
@@ -213,14 +216,17 @@ export interface Root {
   readonly name?: string
 }
 
-/** One of several things to ask at once. What is `optional` is answered `null` where the client cannot be asked it. */
+/**
+ * One of several questions in one request. An `optional` question is answered `null` where the client cannot be asked
+ * it.
+ */
 export type Ask =
   | ({ readonly kind: 'elicit'; readonly optional?: boolean } & ElicitRequest)
   | ({ readonly kind: 'sample'; readonly optional?: boolean } & SampleRequest)
   | { readonly kind: 'roots'; readonly optional?: boolean }
 
 /**
- * Asks whoever is on the other side: the person, the client's model, the client. What `grants.request` names.
+ * Asks the other side of the call: the person, the client's model, the client. `grants.request` names which of them.
  *
  * The answer may take days, and nothing stays in memory for it: **the call ends where it asks, and runs again from its
  * start once the answer is there**; then the same question is answered at once. So ask before the first effect, and ask
@@ -248,7 +254,7 @@ export type LogLevel =
   | 'alert'
   | 'emergency'
 
-/** What a call can do, given with each call and dead after it. What was not granted answers with an error. */
+/** The abilities of one call, given with it and dead after it. An ability without a grant answers with an error. */
 export interface Capabilities {
   /** Reaches the granted hosts only, by the granted methods. */
   readonly fetch: (
@@ -275,7 +281,7 @@ export interface Capabilities {
   readonly request: PluginRequest
   /** At most 2,000 characters; `info` unless it says otherwise. Of a call the first 200 lines are kept, of both kinds. */
   readonly log: (message: string, level?: LogLevel) => void
-  /** How far it is, for whoever watches: `progress` of `total`, in any unit, growing. */
+  /** How far the call is, for a client that shows progress: `progress` of `total`, in any unit, growing. */
   readonly progress: (
     message: string,
     at?: { readonly progress: number; readonly total?: number },
@@ -289,7 +295,7 @@ export interface Capabilities {
   readonly signal: AbortSignal
 }
 
-/** Input has been validated against the manifest; what is returned must be JSON. */
+/** Input has been validated against the manifest; the result must be JSON. */
 export type ToolFunction<I = Input> = (input: I, capabilities: Capabilities) => Promise<unknown>
 
 /** Text, or bytes in base64. `mimeType` is what the manifest says if it is left out. */
@@ -321,7 +327,7 @@ export type ContentBlock =
  */
 export interface RichOutput {
   readonly content: readonly ContentBlock[]
-  /** What a program reads. */
+  /** The part for programs. */
   readonly structured?: JsonValue
 }
 
@@ -334,7 +340,7 @@ export type ResourceFunction = (
   capabilities: Capabilities,
 ) => Promise<string | ResourceContent | readonly ResourceContent[]>
 
-/** One message of a prompt, or of what a model is asked. */
+/** One message of a prompt, or of a request to a model. */
 export interface PromptMessage {
   readonly role: 'user' | 'assistant'
   /** A text is one block of it. */
@@ -371,12 +377,12 @@ export interface ScheduleCode {
   readonly execute: (capabilities: Capabilities) => Promise<{ readonly text: string } | void>
 }
 
-/** What a hook is told; which members there are depends on the point. */
+/** An event for a hook; the point decides which members it has. */
 export interface HookEvent {
   readonly on: string
   readonly session: string
   readonly run: string
-  /** Whose run it is; `subAgentStop`: the one that stopped, in its caller's session and run. */
+  /** The run's agent; `subAgentStop`: the agent that stopped, in its caller's session and run. */
   readonly agent: string
   readonly principal: string
   /** `beforeToolCall`, `afterToolCall`. */
@@ -386,14 +392,14 @@ export interface HookEvent {
   readonly result?: JsonValue
   /** `beforeModelCall` (absent: the default), `afterModelCall`. */
   readonly model?: string
-  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said; `subAgentStop`: what the agent said. */
+  /** `beforeDispatch`: the person's text. `afterModelCall`: the model's text; `subAgentStop`: the agent's text. */
   readonly text?: string
 }
 
 /**
- * What a hook answers; nothing lets all pass as it is. A veto wins over every change. What a point does not know is
- * refused: before points and afterToolCall may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text`
- * for beforeModelCall, where it is added to the instructions.
+ * A hook's answer; no answer lets the event pass unchanged. A veto wins over every change. A member that the point
+ * does not know is refused: before points and afterToolCall may veto; `input` is for beforeToolCall, `result` for
+ * afterToolCall, `text` for beforeModelCall, where it is added to the instructions.
  */
 export type HookAnswer = {
   readonly veto?: string
@@ -402,12 +408,15 @@ export type HookAnswer = {
   readonly text?: string
 } | void
 
-/** Called with the events that match, in order; one that fails or is late counts as a veto where one is possible. */
+/**
+ * Called with the events that match, in order; a hook that fails or is late counts as a veto where a veto is
+ * possible.
+ */
 export type HookFunction = (event: HookEvent, capabilities: Capabilities) => Promise<HookAnswer>
 
 /**
- * The protocols a plugin implements, seen from what `register` returns (Y4); their names must equal what the
- * manifest contributes. Those whose rooms are not built yet are refused at load with "not yet".
+ * The protocols a plugin implements, seen from what `register` returns (Y4); their names must equal what the manifest
+ * contributes. Protocols whose rooms are not built yet are refused at load with "not yet".
  */
 export interface PluginParts<Inputs = Readonly<Record<string, Input>>> {
   readonly tools?: { readonly [name in keyof Inputs]: ToolFunction<Inputs[name]> }
@@ -415,13 +424,13 @@ export interface PluginParts<Inputs = Readonly<Record<string, Input>>> {
   readonly channel?: unknown
   readonly service?: unknown
   readonly schedule?: ScheduleCode
-  /** By the point each listens at; those of `contributes.hooks`. */
+  /** By hook point, as in `contributes.hooks`. */
   readonly hooks?: Readonly<Record<string, HookFunction>>
-  /** By kind; those of `contributes.providers`. */
+  /** By kind, as in `contributes.providers`. */
   readonly providers?: Readonly<Record<string, ProviderFunction>>
-  /** By name; those of `contributes.resources`. */
+  /** By name, as in `contributes.resources`. */
   readonly resources?: Readonly<Record<string, ResourceFunction>>
-  /** By name; those of `contributes.prompts`. */
+  /** By name, as in `contributes.prompts`. */
   readonly prompts?: Readonly<Record<string, PromptFunction>>
 }
 

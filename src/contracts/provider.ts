@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from './json.ts'
 
-/** What a plugin can do in the place of what is built in: one plugin each. Models are served by many, and are settings. */
+/** The built-in parts that a plugin can replace, one plugin each. Models are served by many, and are settings. */
 export const providerKinds = ['memory', 'knowledge', 'context'] as const
 export type ProviderKind = (typeof providerKinds)[number]
 
-/** What a plugin answered: JSON that nobody checked. */
+/** A plugin's answer: JSON that is not checked yet. */
 export interface ProvidedAnswer {
   /** The plugin that answers. */
   readonly from: string
-  /** It ships with the deployment, or somebody vouches for it: labels that it gives back are believed. */
+  /** The plugin ships with the deployment, or an operator vouches for it: its labels are believed. */
   readonly isBelieved: boolean
   readonly answer: Json
 }

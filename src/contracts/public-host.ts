@@ -1,4 +1,4 @@
-/** Of the host of a URL, or one that is opened. */
+/** Whether a host, of a URL or of a rule, is this machine. */
 export const isOfThisMachine = (host: string): boolean =>
   /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
 

@@ -2,9 +2,9 @@ import { defined } from './defined.ts'
 import type { Billed } from './platform.ts'
 import { errorCode, errorMessage, IsolaError, type ErrorCall } from './errors.ts'
 
-/** What a Durable Object answers: faults that are expected are values, since classes do not survive RPC. */
+/** The answer of a Durable Object: expected faults are values, since classes do not survive RPC. */
 export type Reply<T> = {
-  /** Set by objects that book nothing themselves: whoever asked does. */
+  /** Set by objects that do not book amounts themselves: the caller books them. */
   readonly billed?: Billed
 } & (
   | { readonly ok: true; readonly value: T }
@@ -39,7 +39,7 @@ export function toFailureReply(error: unknown): Extract<Reply<never>, { readonly
   return { ok: false, error: { code, message: errorMessage(error), ...more } }
 }
 
-/** The same for a session or run that is not there and for another's (docs/security.md T2). */
+/** The same for a session or run that does not exist and for another principal's (docs/security.md T2). */
 export const noSuchSession = (): IsolaError =>
   new IsolaError('request_not_found', 'There is no such session or run.')
 

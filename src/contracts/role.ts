@@ -1,5 +1,5 @@
 /** The roles; each principal has one. */
 export const roles = ['operator', 'author', 'user', 'auditor'] as const
 
-/** What somebody may do here; which routes that is, is in one table of `http/`. */
+/** The rights of a principal; each route declares the roles that may call it. */
 export type Role = (typeof roles)[number]

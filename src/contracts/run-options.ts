@@ -5,24 +5,30 @@ import type { Limits } from './lease.ts'
 import type { OnDemandAgent } from './stored-agent.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 
-/** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
+/**
+ * What a run may wait for: any answer from outside, only the tools its client runs, or nothing (then such a call
+ * fails and says so).
+ */
 export type PauseMode = 'park' | 'client_tools' | 'refuse'
 
-/** A tool of an agent's reach that somebody outside calls: a run of that one call, through every gate, without a model. */
+/**
+ * A tool of an agent's reach that a client or a schedule calls: a run of that one call, through every gate, without a
+ * model.
+ */
 export interface DirectCall {
   readonly tool: string
   readonly input: JsonObject
-  /** It passes a message on to whoever has the conversation, whose words are the answer. Only the session says so. */
+  /** Passes a message on to the handoff agent, whose words are the answer. Only the session sets it. */
   readonly floor?: FloorTicket
 }
 
 /**
- * For whom a run compacts what was said: for the session that it is in, or for a client that keeps what it gets, where
- * nobody could open a handle later.
+ * For whom a run compacts the conversation: for its session, or for a client that stores the result itself, where no
+ * later run could open a handle.
  */
 type CompactFor = 'session' | 'client'
 
-/** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
+/** The options of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {
   readonly model?: string
   readonly parameters?: ModelParameters
@@ -30,13 +36,16 @@ export interface RunOptions {
   readonly clientInstructions?: string
   /** The persona that the orchestrator speaks as, instead of that of its session or key; `none` for its own voice. */
   readonly persona?: string
-  /** What this run may spend at most, besides what its agent and its session may. */
+  /** The most this run may spend, besides the limits of its agent and its session. */
   readonly limits?: Partial<Limits>
-  /** What the run may be parked for; nothing if absent. */
+  /** The pauses that the run may make; none if absent. */
   readonly pauses?: PauseMode
-  /** Somebody comes back to it who can raise a limit that it reaches: it is parked then, and stopped if absent. */
+  /**
+   * A principal comes back to the run and can raise a limit that it reaches: then the run is parked; if absent, it is
+   * stopped.
+   */
   readonly mayRaise?: boolean
-  /** Tools whose every call somebody must approve, also below: names, or `<plugin>__*`, or `*`. */
+  /** Tools whose every call a principal must approve, also below: names, or `<plugin>__*`, or `*`. */
   readonly requireApproval?: readonly string[]
   /** Tools that the client runs: a call of one parks the run. */
   readonly clientTools?: readonly ToolDefinition[]
@@ -48,7 +57,7 @@ export interface RunOptions {
   readonly directCall?: DirectCall
   /** The run compacts what was said before it and is over: it answers nothing. */
   readonly compact?: CompactFor
-  /** Its messages are kept, and it is over: nobody answers them. */
+  /** Its messages are stored without an answer, and the run is over. */
   readonly isNote?: boolean
   /** An event began it, also where it is below a run that one began. */
   readonly chain?: EventChain

@@ -13,7 +13,7 @@ export const timeZone = z
 
 function isTimeZone(name: string): boolean {
   try {
-    // A bare offset (`+01:00`) has no name that a person would know, and none of its summers.
+    // A bare offset (`+01:00`) has no name that a person would know, and no summer time.
     const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
     return /^[A-Za-z]/.test(name) && known !== ''
   } catch {
@@ -71,7 +71,7 @@ const input = z.custom<JsonObject>(
 )
 const tool = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be the name of a tool')
 const name = z.string().min(1).max(100).superRefine(refuseHidden('line'))
-/** What a model is asked later, and a person who approves an agent reads before. */
+/** The task of a later run: a model reads it then, and a person who approves an agent reads it before. */
 export const laterTask = z.string().min(1).max(20_000).superRefine(refuseHidden('text'))
 
 const webhook = z

@@ -5,11 +5,11 @@ export interface SearchDocument {
   readonly name: string
   /** Owner's id and name (`kv`), weight 1. */
   readonly owner: string
-  /** Weight 1. What it says it is not for (`DO NOT use for …`) is not found; it counts against the document. */
+  /** Weight 1. The part after `DO NOT use for …` is not searched: its words count against the document. */
   readonly description: string
   /** Parameter names and their descriptions, weight 0.5. */
   readonly parameters: string
-  /** What its owner says of itself, weight 0.5: what a tool's own text takes for granted. */
+  /** Its owner's description of itself, weight 0.5: facts that a tool's own text takes for granted. */
   readonly ownerDescription?: string
   /** A long text behind the description, weight 0.3. Only in an index of its own: its length would count here. */
   readonly body?: string
@@ -33,13 +33,13 @@ export interface SearchHit {
   readonly id: string
   /** BM25 and what follows from it; higher is better, only comparable within one query. */
   readonly score: number
-  /** What the query's own words give by BM25: how well it fits at all, however it ranks. */
+  /** The BM25 score of the query's own words: how well it fits at all, apart from its rank. */
   readonly fit: number
   /** The query's words that it has itself, not by a synonym. */
   readonly matched: readonly string[]
 }
 
-/** What one search cost. */
+/** The cost of one search. */
 interface SearchCost {
   /** Entries of the index that were read. */
   readonly rowsRead: number

@@ -1,7 +1,7 @@
 /**
- * The id of a span follows from what it is the span of: a run, its turn, the turn's n-th model request, a call. What
- * was sent out before a crash is thus what is exported after it. 16 hex characters, never all zero. It tells spans
- * apart and keeps nothing secret, so that mixed bits do where a hash takes ten times as long (decision 0037).
+ * The id of a span follows from its subject: a run, its turn, the turn's n-th model request, a call. So an id that
+ * was sent out before a crash equals the id that is exported after it. 16 hex characters, never all zero. It tells
+ * spans apart and is no secret, so mixed bits suffice where a hash takes ten times as long (decision 0037).
  */
 export function spanIdOf(run: string, ...place: readonly (string | number)[]): string {
   const text = [run, ...place].join(' ')

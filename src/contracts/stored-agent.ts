@@ -9,7 +9,7 @@ export interface RunnableAgent {
   readonly granted: readonly string[]
 }
 
-/** One that lives for one request, and where: its session deletes itself so long after it was begun. */
+/** An agent that lives for one request: its session deletes itself `keepMs` after it began. */
 export interface OnDemandAgent extends RunnableAgent {
   readonly keepMs: number
 }

@@ -19,58 +19,67 @@ import type { TraceLink } from './trace.ts'
  * failed result. It must stop when `context.signal` aborts.
  */
 export interface Tool extends ToolDefinition {
-  /** Of what it returns, as its author says; nobody checks it. For signatures. */
+  /** The schema of its output by its author, for signatures; results are not checked against it. */
   readonly outputSchema?: JsonSchema
   readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolResult>
 }
 
-/** Who asks, on whose behalf and within what: the explicit inputs of one call. Nothing is read from anywhere else (N4, N5). */
+/**
+ * The caller, its principal and its limits: the explicit inputs of one call. Nothing is read from anywhere else (N4,
+ * N5).
+ */
 export interface ToolContext {
   readonly call: string
   readonly run: string
   readonly session: string
   /** The session at the root of the tree. */
   readonly rootSession: string
-  /** What the session has of those above it, in place of its own. */
+  /** The storage that the session shares with those above it, in place of its own. */
   readonly shared?: SharedFrom | undefined
   readonly principal: string
   readonly agent: string
   /** W3C trace id, one for the whole tree. */
   readonly trace: string
-  /** What came in with the trace; absent if it began with this run. */
+  /** The incoming trace context; absent if the trace began with this run. */
   readonly traceLink?: TraceLink
   readonly depth: number
   /** Agents above and including the caller, and tools whose code made the calls in between: none may be called again. */
   readonly ancestry: readonly string[]
-  /** What was asked of its run: among it what this call may wait for (`tool_pending`), and which calls below it somebody must approve. */
+  /**
+   * The options of its run: among them what this call may wait for (`tool_pending`), and which calls below it a
+   * principal must approve.
+   */
   readonly options: RunOptions
   /** Stable over retries and restarts; sent as `Idempotency-Key` where the other side can honour it. */
   readonly idempotencyKey: string
-  /** What this call may spend at most, out of the caller's lease. */
+  /** The most this call may spend, out of the caller's lease. */
   readonly lease: Limits
   /** Fires in the object this call runs in: timeout, cancel, revoked lease. */
   readonly signal: AbortSignal
   readonly emit: (event: EventDraft) => void
   /** Set if this call is made by another one: that one's id. */
   readonly parent?: string
-  /** What the tool's code may begin itself; only where its entry has `inner`. */
+  /** The calls that the tool's code may make itself; only where its entry has `inner`. */
   readonly inner?: InnerCalls
-  /** What came of what this very call had asked before; it runs again from its start. */
+  /** The answers to this call's earlier questions; the call runs again from its start. */
   readonly answers?: Answers | undefined
-  /** Somebody was asked about this very call with these arguments, and said yes. */
+  /** A principal approved this very call with these arguments. */
   readonly isApproved?: boolean
-  /** Its words are the run's answer, and somebody reads it as it goes: takes pieces of them. They are not kept. */
+  /** Streams pieces of its text, which is the run's answer, to a reader. The pieces are not stored. */
   readonly say?: (piece: Pick<MessageDelta, 'turn' | 'offset' | 'text'>) => void
-  /** Of all that whoever makes this call had read: what the call passes on or keeps has it. The worst if absent. */
+  /**
+   * The label of everything that the caller has read: values that the call passes on or stores get it. Least trusted
+   * if absent.
+   */
   readonly label?: Label | undefined
 }
 
 /**
- * Work that a call begins itself, out of its own lease and on its own record. It ends with the call, and what it spent
- * is part of what the call spent.
+ * Calls that a call makes itself, out of its own lease and on its own record. They end with the call, and their
+ * spending is part of its own.
  */
 export interface InnerCalls {
-  /** Of all that came back to its code so far. */
+  /** The label of everything that came back to its code so far. */
   readonly label?: () => Label
   /** False for a tool that this one may not call. */
   readonly reaches: (tool: string) => boolean
@@ -91,13 +100,15 @@ export interface InnerCalls {
   ) => Promise<ModelReply>
 }
 
-/** What a tool's code may begin within a call. */
+/** The calls that a tool's code may make within a call. */
 export interface InnerReach {
-  /** What it may call; `agent`: whatever the agent may that calls it, as that agent's model would. */
+  /** The tools it may call; `agent`: the tools of the calling agent, by the same rules as for that agent's model. */
   readonly resolve: Toolset['resolve'] | 'agent'
   /** The most that its own model calls may take out of the call's lease, together; none may be made if absent. */
   readonly model?: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
-  /** How many children a call counts as: 1 for an agent. What counts as none may begin with nothing to spend. */
+  /**
+   * How many children a call counts as: 1 for an agent. A call that counts as 0 may begin with nothing left to spend.
+   */
   readonly children: 0 | 1
 }
 
@@ -110,8 +121,8 @@ export interface ToolFailure {
 }
 
 /**
- * What a run may wait for: somebody's approval, an answer to a question, a tool that the client runs, another session,
- * or (`budget`) that a limit which it has reached is raised.
+ * What a run may wait for: an approval, an answer to a question, a tool that the client runs, another session, or
+ * (`budget`) a higher limit in place of the limit it has reached.
  */
 export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session' | 'budget'
 
@@ -120,27 +131,28 @@ export interface PauseRequest {
   readonly kind: PauseKind
   /** False if the other side reports in any case, so that nothing is gained by giving up. */
   readonly expires: boolean
-  /** What somebody should see before deciding, beside the arguments: one line, nothing in it hidden. */
+  /** One line that a principal should see before deciding, beside the arguments; it has no hidden characters. */
   readonly about?: string
-  /** Of all that whoever makes the call had read, and what asks in the middle of one. */
+  /** The label of everything that the caller has read, and of the question's own author. */
   readonly label?: Label | undefined
-  /** Of an approval: who decides, and what somebody should know of the call. */
+  /** For an approval: who decides, and facts about the call for that decision. */
   readonly approval?: ApprovalRequest
   /**
-   * What is asked, by key, as its asker words it: nobody here reads it. With the answers to all of it the call runs
-   * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
+   * The questions, by key, in the asking tool's own form: the core does not read them. With all answers the call runs
+   * again from its start, through every gate, and finds them in its context; without this field the answer is the
+   * outcome.
    */
   readonly asks?: Asks
-  /** Of what is asked in a call that changes nothing: whoever accepts it says yes to no effect. */
+  /** Set for a question in a call that changes nothing: an accepting answer approves no effect. */
   readonly isReadOnly?: boolean
   /** Of kind `budget`, where the run waits as a whole: the limit that it has reached. */
   readonly reached?: LimitReached
 }
 
-/** What a call asks somebody, by a key of its own for each question. */
+/** The questions of a call, by a key of its own for each. */
 export type Asks = Readonly<Record<string, JsonObject>>
 
-/** What was answered, by key, each beside what had been asked: an answer holds for exactly that. */
+/** The answers, by key, each beside its question: an answer holds for exactly that question. */
 export type Answers = Readonly<
   Record<string, { readonly asked: JsonObject; readonly answer: Json }>
 >
@@ -151,7 +163,7 @@ export type ToolResult =
       readonly ok: true
       readonly output: Json
       readonly taint?: readonly TaintLabel[]
-      /** Of what the call adds to the context that reads it; that of its entry's `yields` if absent. Only the host says so. */
+      /** The label that the result adds to the reading context; absent: the entry's `yields`. Only the host sets it. */
       readonly label?: Label | undefined
       readonly usage?: Usage
       readonly shows?: ShownTools
@@ -162,7 +174,7 @@ export type ToolResult =
   | {
       readonly ok: false
       readonly error: ToolFailure
-      /** Of the words of its error. */
+      /** The label of its error's text. */
       readonly label?: Label | undefined
       readonly usage?: Usage
       /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */
@@ -171,13 +183,19 @@ export type ToolResult =
       readonly aside?: KeptAside | undefined
     }
 
-/** What a model reads in place of what whoever has the conversation said to the user: that hears the words, it does not. */
+/**
+ * The text that the parent's model reads in place of the handoff agent's words: the user reads those words, that
+ * model does not.
+ */
 interface KeptAside {
   readonly output: Json
   readonly label: Label
 }
 
-/** The tools whose definitions whoever reads a result sees in it: by name, `definitionHash` of what is shown. Only the core says so. */
+/**
+ * The tool definitions that a result shows to its reader: by name, `definitionHash` of the shown definition. Only the
+ * core sets it.
+ */
 type ShownTools = Readonly<Record<string, string>>
 
 /** Whose a tool is, for people who read the record. */
@@ -199,37 +217,38 @@ export interface ToolEntry {
   readonly callsTools?: boolean
   /** Set, with `spends`, if a call works in a session of its own: that of this agent. */
   readonly agent?: string
-  /** What a call may cost besides: taken out of the caller's lease, and given back unless its `usage` has it. */
+  /** An extra cost of a call: taken out of the caller's lease, and given back unless its `usage` has it. */
   readonly feeNanoUsd?: number
   /** Set, with `spends`, if its code may call tools or models. */
   readonly inner?: InnerReach
   /** It says that it destroys, or it writes into a database: the policy decides (I27). `presumed`: it says nothing. */
   readonly isDestructive?: boolean | 'presumed'
-  /** What it does outward, by what it was granted and not by what it says of itself; all of it if absent. */
+  /** Its effects outward, by its grants and not by its own claims; absent: all of them. */
   readonly sinks?: readonly Sink[]
-  /** What its results can be at worst, beside what it was given; the worst there is if absent. */
+  /** The worst label of its results, besides the label of its input; absent: least trusted. */
   readonly yields?: Label
-  /** Of what the model reads of it before it is called: ours, or approved by an operator, if absent. */
+  /** The label of its texts that a model reads before a call; absent: ours, or approved by an operator. */
   readonly toldLabel?: Label
-  /** Somebody must allow each call, with the arguments it has. */
+  /** A principal must approve each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** Where a call goes; anywhere if absent. */
   readonly goesTo?: (input: JsonObject) => Destination | undefined
   /** sha-256 of the definition, pinned in the journal at first use. */
   readonly definitionHash: string
-  /** Copied into events verbatim and read by nobody here (N3: for logs only). */
+  /** Copied into events verbatim; no code decides by it (N3: for logs only). */
   readonly record: ToolOwner
 }
 
 /** The tools of one agent, fixed for a session. */
 export interface Toolset {
-  /** What the model sees, in a fixed order: byte-identical from turn to turn. */
+  /** The definitions that the model sees, in a fixed order: byte-identical from turn to turn. */
   readonly definitions: readonly ToolDefinition[]
-  /** Of what the definitions say; ours if absent. */
+  /** The label of the definitions; ours if absent. */
   readonly label?: Label
   /**
-   * Looks up what these calls name and is not here yet, so that `resolve` finds it. Never rejects: what cannot be looked
-   * up is not found, and `away` says that nobody could be asked. Absent where all there is is here.
+   * Looks up tools that these calls name and that are not loaded yet, so that `resolve` finds them. Never rejects: a
+   * tool that cannot be looked up is not found, and `away` says that the catalog is unavailable. Absent where all
+   * tools are loaded.
    */
   readonly ready?: (
     calls: readonly { readonly toolId: string; readonly input: JsonObject }[],
@@ -239,7 +258,7 @@ export interface Toolset {
    * A tool that stands for another (`isola__call`) resolves to that other one.
    */
   readonly resolve: (name: string, input: JsonObject) => ResolvedTool | undefined
-  /** What a model reads of a call that resolves to nothing; absent: only that there is no tool of that name. */
+  /** The message for a call that resolves to no tool; absent: only that there is no tool of that name. */
   readonly missing?: (name: string, input: JsonObject) => string
   /** The tool with which a model looks at the others again; absent if it has none. */
   readonly finder?: string

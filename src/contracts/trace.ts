@@ -1,8 +1,8 @@
-/** What came in with a trace id, and goes on with it (W3C Trace Context). */
+/** The incoming trace context, which goes on with the trace id (W3C Trace Context). */
 export interface TraceLink {
-  /** The span of whoever asked, 16 hex characters; absent below a sub-agent's call, whose own span it is. */
+  /** The caller's span, 16 hex characters; absent below a sub-agent's call, whose own span it is. */
   readonly span?: string
-  /** False if whoever began the trace does not record it: nothing of it is exported here either. */
+  /** False if the trace's origin does not record it: then this deployment exports nothing of it either. */
   readonly isSampled: boolean
   /** `tracestate`, checked. For model servers only: it says more of the caller than an id does. */
   readonly state?: string

@@ -51,7 +51,7 @@ export function firstHidden(text: string, form: TextForm): number | undefined {
   return at < 0 ? undefined : at
 }
 
-/** What hides in a JSON value: with the path to it. */
+/** A hidden character in a JSON value, with the path to it. */
 export interface HiddenPart {
   readonly path: readonly (string | number)[]
   readonly problem: string
@@ -89,7 +89,10 @@ export const refuseHidden =
     if (found) context.addIssue({ code: 'custom', path: [...found.path], message: found.problem })
   }
 
-/** One line in which everything is seen: what hides is written as its code. Two texts never come out alike. */
+/**
+ * One line in which every character is visible: hidden characters are written as their codes. Two different texts
+ * never look alike.
+ */
 export const toVisible = (text: string): string => withCodes(text.replaceAll('\\', '\\\\'))
 
 /** The same of a text whose backslashes are doubled already, such as JSON. */
@@ -98,7 +101,7 @@ export const withCodes = (text: string): string => text.replace(eachHidden, code
 /** A text of several lines with codes for what hides. Joiners and blanks stay where a text may have them. */
 export const linesWithCodes = (text: string): string => text.replace(eachInTexts, codeOf)
 
-/** JSON in which everything is seen, and that means the same: what hides is escaped as JSON does it. */
+/** JSON of the same meaning in which every character is visible: hidden characters are escaped in JSON's own way. */
 export const jsonWithCodes = (json: string): string =>
   json.replace(eachInTexts, (char) =>
     char

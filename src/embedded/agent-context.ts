@@ -16,12 +16,12 @@ import { createContextBuilder } from '#runtime/context/context-builder.ts'
 import { createContextFitter } from '#runtime/context/context-fitter.ts'
 import { createTokenEstimator } from '#platform/models/estimate.ts'
 
-/** A conversation in memory: what was said, and what of it is behind handles. */
+/** A conversation in memory: its messages, and the outputs that a handle stands for. */
 export interface Conversation {
   readonly messages: Message[]
   readonly compactions: Compaction[]
   readonly isLeftOver: (message: Message) => boolean
-  /** What the turns of a run add to it. */
+  /** Adds the turns of a run. */
   readonly add: (turns: readonly TurnRecord[]) => void
   /** Fits it into a model that says how much it takes. */
   readonly fit: (models: ModelProvider) => Fitted
@@ -33,7 +33,7 @@ interface Fitted {
   readonly tools: readonly ToolEntry[]
 }
 
-/** Of an embedded agent; it lasts as long as its host holds it. */
+/** The conversation of an embedded agent; it lasts as long as its host keeps it. */
 export function createConversation({ sha256 }: Pick<Sources, 'sha256'>): Conversation {
   const messages: Message[] = []
   const compactions: Compaction[] = []

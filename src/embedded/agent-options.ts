@@ -22,7 +22,7 @@ const tool = z.looseObject({
   execute: method,
 })
 
-/** What an embedded agent takes. A class may have its methods on its prototype: nothing is copied. */
+/** The options of an embedded agent. A class may have its methods on its prototype, so nothing is copied. */
 const schema = z.strictObject({
   id: text.regex(
     /^[a-z0-9]+(-[a-z0-9]+)*$/i,
@@ -67,7 +67,7 @@ export function checkAgentOptions(options: unknown): void {
   const taken = names.indexOf(readOutputName)
   if (taken >= 0)
     throw invalid(`tools[${taken}].name`, `${readOutputName} opens what left a long session`)
-  // Whoever gives a client counts on its being used.
+  // Refused, not ignored: a caller who passes a client counts on its being used.
   for (const name of ['memoryClient', 'databaseClient', 'promptStore']) {
     if (Reflect.get(others, name) === undefined) continue
     throw invalid(

@@ -8,7 +8,7 @@ const noResult = {
   },
 } as const
 
-/** A tool of the host's, which hears what it throws: the model is told nothing of it. */
+/** A tool of the host's, which receives its errors: the model learns nothing of them. */
 export function reportingTool(tool: Tool, onFault: (error: unknown) => void): Tool {
   const { name, description, inputSchema } = tool
   return {

@@ -27,7 +27,7 @@ import { createFinishReflector, modelPlanner } from '#features/agents/model-plan
 import { createKernel } from '#runtime/kernel/run.ts'
 import { systemSources } from '#compose/sources.ts'
 
-/** What an agent in a host's own process is made of (I5). Only the first four are needed. */
+/** The options of an agent in a host's own process (I5). Only the first four are needed. */
 export interface AgentOptions {
   /** Immutable slug or UUID. */
   readonly id: string
@@ -56,19 +56,19 @@ export interface AgentOptions {
   readonly sources?: Sources
 }
 
-/** One conversation in memory; runs of it see what was said before. */
+/** One conversation in memory; its runs see the earlier messages. */
 export interface AgentSession {
   readonly id: string
   readonly messages: readonly Message[]
 }
 
-/** What a host can listen to (I11). A listener that throws ends the run. */
+/** The events that a host can listen to (I11). A listener that throws ends the run. */
 export interface AgentListeners {
   /** After each turn. */
   readonly step: (turn: TurnRecord) => void
   /** After each tool call. */
   readonly tool: (event: SessionEvent<'tool_finished'>) => void
-  /** What a tool threw, or what a run failed of that has no code: the model and the result say nothing of it. */
+  /** An error of a tool, or of a run without a code: the model and the result have no trace of it. */
   readonly fault: (error: unknown) => void
 }
 
@@ -78,12 +78,12 @@ const timeoutMs = 60_000
 const maxOutputChars = 64_000
 
 /**
- * The same loop, gates and leases as in a deployment, embedded: nothing is stored, nothing is reached but the
- * given tools and models. Importable as `isola/agent`.
+ * The same loop, gates and leases as in a deployment, embedded: it stores nothing, and reaches only the given tools
+ * and models. Importable as `isola/agent`.
  *
- * A run ends with one `AgentResult`, also if it failed, was stopped or ran into a limit. Thrown are `config_invalid`
- * for options that are wrong or would do nothing, `model_not_configured` if no provider serves the model, `request_not_found` for a
- * session of another agent, and `request_conflict` if a tool would wait for somebody.
+ * A run ends with one `AgentResult`, also if it failed, was stopped or ran into a limit. Throws `config_invalid` for
+ * options that are wrong or would have no effect, `model_not_configured` if no provider serves the model,
+ * `request_not_found` for a session of another agent, and `request_conflict` if a tool would have to wait.
  *
  * @example await new Agent({ id, taskPrompt, tools, modelProviders }).run()
  */
@@ -296,6 +296,6 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
   throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
 }
 
-/** Those that are given; an optional setting that was passed on without a value is none. */
+/** The limits that have a value; an optional setting that was passed on without a value is left out. */
 const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
   Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))

@@ -14,7 +14,7 @@ const version = {
 }
 const needs = texts.describe('what an operator has to allow, or has: `tool http__get`')
 
-/** What becomes of agents that need no plugin, beside what their runs say. */
+/** Events about agents without a plugin, besides the events of their runs. */
 export const agentEventSchemas = {
   agent_added: kind('An agent was made that needs no plugin.', {
     ...version,

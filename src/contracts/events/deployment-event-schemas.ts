@@ -26,7 +26,7 @@ const rights = {
 const expiresAtMs = number.nullable().describe('epoch milliseconds; `null`: never')
 const trustedKey = { key: text, name: text, publicKey: text, ...request }
 
-/** What anybody can bring about is written so often a minute at most. */
+/** Events that any stranger can cause are limited in number a minute. */
 const unrecorded = {
   unrecorded: number.exactOptional().describe('how many before it were left out'),
 }
@@ -46,7 +46,7 @@ const server = { server: text }
 const lowered = { plugins: texts.exactOptional(), skills: texts.exactOptional() }
 const problem = { code: text, message: text }
 /**
- * What each kind of event of the deployment says: what an operator did, or somebody tried. Like those of sessions
+ * The fields of each kind of deployment event: operators' changes, and attempts. Like the session's schemas
  * (`event-schemas.ts`) they are the source of the types and of docs/events.md, and no part of the Worker.
  */
 export const deploymentEventSchemas = {

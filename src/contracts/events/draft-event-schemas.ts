@@ -10,7 +10,7 @@ const request = {
   request: text.exactOptional().describe('the id of the request; absent if it had none'),
 }
 
-/** What is told of drafts of skills; part of `deployment-event-schemas.ts`. */
+/** Events about drafts of skills; part of `deployment-event-schemas.ts`. */
 export const draftEventSchemas = {
   skill_promoted: z
     .object({

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { call, number, text } from '../event-fields.ts'
 import { kind } from '../event-kind.ts'
 
-/** What a model looks for and is given of tools and skills, and what it writes of these. */
+/** Events about a model's search for tools and skills, loaded skills, and skills it writes. */
 export const findingEventSchemas = {
   tools_found: kind('A model looked for tools, and these were named.', {
     call,

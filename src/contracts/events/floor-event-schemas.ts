@@ -7,7 +7,7 @@ const floor = {
   holder: text.describe('the tool that has the conversation'),
 }
 
-/** Who has the conversation. */
+/** Events about handoffs. */
 export const floorEventSchemas = {
   floor_taken: kind(
     'A tool has the conversation from here on: the messages that come next are passed on to it.',

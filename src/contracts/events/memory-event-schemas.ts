@@ -4,7 +4,7 @@ import { deploymentKind as kind } from '../event-kind.ts'
 import type { Json } from '../json.ts'
 import { providerKinds } from '../provider.ts'
 
-/** What becomes of long-term memory and of documents outside of runs, and of somebody who is erased from everything. */
+/** Events about long-term memory and documents outside of runs, and about the erasure of a person. */
 export const memoryEventSchemas = {
   memory_changed: kind(
     'What is remembered was changed by somebody, not by an agent. No note is on the record.',

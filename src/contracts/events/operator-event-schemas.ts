@@ -10,7 +10,7 @@ const request = {
 const owner = text.describe('the principal whose it is')
 const session = { session: text, owner, ...request }
 
-/** What operators do in the sessions of others. */
+/** Events about operators' actions in other principals' sessions. */
 export const operatorEventSchemas = {
   run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
   call_decided: kind('An operator decided about a call in somebody’s session.', {

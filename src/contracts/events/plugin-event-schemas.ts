@@ -16,7 +16,7 @@ import {
 } from '../event-fields.ts'
 import { kind } from '../event-kind.ts'
 
-/** What the code of plugins does: where it reaches, with what, and what it was refused. */
+/** Events about the code of plugins: its requests, its secrets, and its refusals. */
 export const pluginEventSchemas = {
   network_requested: kind('A plugin asked a host, or wanted to.', {
     call: text.exactOptional().describe('the tool call; absent where a hook asked that is of none'),

@@ -7,7 +7,7 @@ const aSchedule = {
   name: text,
 }
 
-/** What becomes of schedules, beside what their runs say. */
+/** Events about schedules, besides the events of their runs. */
 export const scheduleEventSchemas = {
   schedule_added: kind('A schedule was made.', aSchedule),
   schedule_changed: kind('A schedule was changed.', {

@@ -12,7 +12,7 @@ const permissions = z.array(permission).min(1).max(3)
 
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
-/** What may have lines. A name, a tool, a model and an event have none. */
+/** Fields that may have several lines. A name, a tool, a model and an event have one line. */
 const texts = new Set([
   'description',
   'input',
@@ -42,7 +42,7 @@ export const section = base
   .superRefine(checkAgentHandoff)
   .superRefine(refuseHidden('line', texts))
 
-/** What its firings do, as of any schedule; who works is the agent itself. */
+/** The work of its firings, as of any schedule; the agent itself works. */
 const { when, task, check, catchUp, overlap, daily, deliver, ...others } = scheduleRequest.shape
 const { notAfterMinutes, jitterSeconds, stopAfterFailures, heartbeat } = others
 const schedule = z
@@ -76,7 +76,7 @@ export const agentDefinition = z.strictObject({
   id: ownerId,
   ...about,
   agent: section,
-  /** Who besides its owner and the operators. */
+  /** Rights of principals other than its owner and the operators. */
   acl: z
     .strictObject({
       roles: z.partialRecord(z.enum(roles), permissions).default({}),

@@ -20,7 +20,7 @@ const limits = z.lazy(() =>
     max_tokens_per_invocation: z.int().min(1).default(50_000),
     time_budget_ms: z.int().min(1).max(3_600_000).default(120_000),
     max_cost_usd: z.number().positive().optional(),
-    /** What the platform itself may cost, as decision 0049 counts it. */
+    /** The platform's own cost, as decision 0049 counts it. */
     max_platform_usd: z.number().positive().optional(),
     max_tool_calls: z.int().min(0).optional(),
     max_depth: z.int().min(0).max(16).optional(),
@@ -57,12 +57,12 @@ export const agentManifest = z.lazy(() =>
     disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
     /** Its model writes code against its tools in place of calling them, where the plugin `code` is on. */
     code_mode: z.boolean().optional(),
-    /** What it has of whoever calls it, in place of its own. */
+    /** The caller's storage, memory and workspace that it uses in place of its own. */
     shares: z.array(z.enum(sharedParts)).max(sharedParts.length).default([]),
     /** It has `isola__emit_skill`, which keeps a draft of a skill for an operator. */
     allow_skill_emission: z.boolean().optional(),
     limits: limits.prefault({}),
-    /** With `integration_mode: handoff`: what it may take of a conversation. */
+    /** With `integration_mode: handoff`: the terms of its handoffs. */
     handoff: handoffSchema.optional(),
     output_schema: jsonSchema.optional(),
     context: contextSettingsSchema.optional(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { JsonObject } from '../json.ts'
 
-/** `agent.handoff` of a manifest: what one conversation may take, and who looks after it. */
+/** `agent.handoff` of a manifest: the limits of one handoff, and its monitor. */
 export const handoffSchema = z.lazy(() =>
   z.strictObject({
     /** Messages of the user that it may answer. */
@@ -20,7 +20,10 @@ type Refuse = z.RefinementCtx
 const refuse = (context: Refuse, path: string, message: string) =>
   context.addIssue({ code: 'custom', path: [path], message })
 
-/** Whoever speaks to a person has words, and terms only if it may keep the conversation. */
+/**
+ * An agent that answers a person has no output schema; an agent that never keeps the conversation has no handoff
+ * terms.
+ */
 export function checkAgentHandoff(
   agent: {
     readonly integration_mode: 'tool' | 'handoff'

@@ -4,7 +4,7 @@ import { memoryScopes } from '../long-term.ts'
 /** `agent.knowledge` of a manifest: whose documents an agent looks things up in. */
 export const knowledgeSettingsSchema = z.lazy(() =>
   z.strictObject({
-    /** What `knowledge__search` reaches for it; all three if the section is left out. */
+    /** The documents that `knowledge__search` finds for it; all three scopes if the section is left out. */
     scope: z
       .array(z.enum(memoryScopes))
       .min(1)
@@ -15,5 +15,5 @@ export const knowledgeSettingsSchema = z.lazy(() =>
   }),
 )
 
-/** What an agent has of the documents. */
+/** An agent's access to documents. */
 export type KnowledgeSettings = Readonly<z.infer<typeof knowledgeSettingsSchema>>

@@ -7,7 +7,7 @@ const schema = z.custom<JsonSchema>(
   'must be a JSON Schema object',
 )
 
-/** What a plugin may say happened: `<plugin>.<name>`, for those who subscribe to it. */
+/** An event that a plugin may emit: `<plugin>.<name>`, for subscriptions. */
 const eventManifest = z.lazy(() =>
   z.strictObject({
     name: z
@@ -18,9 +18,9 @@ const eventManifest = z.lazy(() =>
         'must be lowercase letters, digits and underscores, starting with a letter',
       ),
     description: z.string().min(1).max(500).optional(),
-    /** Of the payload, an object; any object if absent. */
+    /** The schema of the payload, an object; any object if absent. */
     schema: schema.default({ type: 'object' }),
-    /** Everybody may subscribe to it, whoever's session it is of. */
+    /** Every principal may subscribe to it, also to events of other principals' sessions. */
     public: z.boolean().optional(),
   }),
 )
@@ -43,7 +43,7 @@ export const eventManifests = z
 /** The tool of a plugin through which a model emits its events: `<plugin>__emit`. */
 export const emitTool = 'emit'
 
-/** Refuses a subscription that could never hear anything. */
+/** Refuses a subscription that can never receive an event. */
 export function refuseDeaf(
   subscription: Parameters<typeof deafness>[0],
   context: z.RefinementCtx,
@@ -52,7 +52,7 @@ export function refuseDeaf(
   if (found) context.addIssue({ code: 'custom', ...found })
 }
 
-/** What may be asked of a subscription, in a manifest's spelling. */
+/** The fields of a subscription, in a manifest's spelling. */
 export const subscriptionManifest = z.lazy(() =>
   z
     .strictObject({

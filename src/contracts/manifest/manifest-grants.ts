@@ -5,7 +5,7 @@ const secretName = z
   .string()
   .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be capital letters, digits and underscores: GITHUB_TOKEN')
 
-/** What `at` has to look like, by the place. */
+/** The form of `at`, by the place. */
 const slots = {
   header: [/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header: X-Api-Key'],
   path: [
@@ -42,7 +42,7 @@ const secretGrant = z.lazy(() =>
     }),
 )
 
-/** `grants` of a manifest: what a plugin asks for. What it gets is what the operator was shown (`permit.ts`). */
+/** `grants` of a manifest: the plugin's requests. The operator allows a permit (`permit.ts`). */
 export const grantsSchema = z.lazy(() =>
   z.strictObject({
     network: z

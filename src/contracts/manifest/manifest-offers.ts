@@ -16,7 +16,7 @@ const resourceManifest = z.lazy(() =>
   z
     .strictObject({
       name,
-      /** One of the two. */
+      /** Either `uri` or `uriTemplate`. */
       uri: z
         .string()
         .max(2_048)
@@ -52,7 +52,7 @@ const promptManifest = z.lazy(() =>
           name,
           description,
           required: z.boolean().optional(),
-          /** What a client may suggest while the person types. Any other value is as good. */
+          /** Values that a client may suggest while the person types. Any other value is as good. */
           suggestions: z.array(z.string().min(1).max(200)).max(100).optional(),
         }),
       )
@@ -71,7 +71,7 @@ export type ResourceManifest = z.infer<typeof resourceManifest>
 /** A prompt that a plugin declares, with its arguments. */
 export type PromptManifest = z.infer<typeof promptManifest>
 
-/** What of a manifest has names that may meet. */
+/** The parts of a manifest whose names may clash. */
 interface OffersManifest {
   readonly tools: readonly { readonly name: string }[]
   readonly resources: readonly ResourceManifest[]
@@ -84,7 +84,7 @@ export const readResourceTool = 'read_resource'
 /** The tool of a plugin through which its prompts are made: `<plugin>__get_prompt`. */
 export const getPromptTool = 'get_prompt'
 
-/** What is declared twice, or is in the way of a tool of ours: the path, and what is wrong there. */
+/** Offers that are declared twice or that clash with a built-in tool: the path, and the fault there. */
 export function offerProblems({ tools, resources, prompts, events }: OffersManifest): readonly {
   readonly path: readonly (string | number)[]
   readonly message: string

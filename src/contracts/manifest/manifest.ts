@@ -8,7 +8,7 @@ import { offerProblems, promptManifests, resourceManifests } from './manifest-of
 import type { Plugin } from '../plugin.ts'
 import { providerKinds } from '../provider.ts'
 
-/** The id of a plugin, or of whoever else has tools by that name before them. */
+/** The id of a plugin, or of another owner of tools whose names begin with it. */
 export const ownerId = z
   .string()
   .max(24)
@@ -36,7 +36,7 @@ const toolManifest = z.lazy(() =>
         properties: {},
         additionalProperties: false,
       }),
-      /** Of what it returns, for signatures; nobody checks it. */
+      /** The schema of its output by its author, for signatures; results are not checked against it. */
       output_schema: jsonSchema.optional(),
       annotations: z
         .strictObject({
@@ -47,11 +47,11 @@ const toolManifest = z.lazy(() =>
         })
         .default({}),
       timeout_ms: z.int().min(1).max(600_000).optional(),
-      /** Somebody must allow each call, with the arguments it has. */
+      /** A principal must approve each call, with the arguments it has. */
       requires_approval: z.boolean().optional(),
       /** Its code may keep the conversation: it is given each further message as `message`. */
       handoff: handoffSchema.optional(),
-      /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
+      /** Effects that no grant shows: it pays, a person reads its input, it makes code or work that runs later. */
       sink: z
         .union([declaredSink, z.array(declaredSink).max(3)])
         .transform((sinks) => [sinks].flat())
@@ -109,7 +109,7 @@ export const manifestSchema = z.lazy(() =>
           resources: resourceManifests,
           prompts: promptManifests,
           events: eventManifests,
-          /** What it does in the place of what is built in. */
+          /** The built-in parts that it replaces. */
           providers: z.array(z.enum(providerKinds)).max(providerKinds.length).default([]),
         })
         .prefault({}),
@@ -199,7 +199,7 @@ export const manifestSchema = z.lazy(() =>
 /** A manifest that was checked, with its defaults filled in. */
 export type Manifest = z.infer<typeof manifestSchema>
 
-/** What a manifest asks for, and in the same shape what an operator allowed. */
+/** The grants that a manifest requests, and in the same shape the grants that an operator allowed. */
 export type RequestedGrants = Manifest['grants']
 
 /** Where a plugin came from decides how far it is trusted, never what it claims. */
@@ -221,7 +221,7 @@ export interface IsolatedCode {
   readonly isInstalled?: boolean
   /** An operator has read what it tells models of itself. */
   readonly isTold?: boolean
-  /** What the operator allowed; what the manifest asks for if absent. */
+  /** The grants that the operator allowed; absent: the grants that the manifest requests. */
   readonly granted?: RequestedGrants
 }
 

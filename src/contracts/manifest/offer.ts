@@ -1,6 +1,7 @@
 /**
- * What a plugin or a remote server offers besides tools: listed without running anything, and reached by two ordinary
- * tools, `<owner>__read_resource { uri }` and `<owner>__get_prompt { name, arguments }`, so that no gate is passed by
+ * A resource of a plugin or a remote server: listed without running anything, and read by an ordinary tool
+ * (`<owner>__read_resource { uri }`, for prompts `<owner>__get_prompt { name, arguments }`), so that no gate is
+ * passed by
  * (docs/design.md invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as
  * well.
  */
@@ -16,7 +17,7 @@ export interface ResourceListing {
   readonly mimeType?: string
 }
 
-/** A prompt that somebody offers, as a client is told of it. */
+/** A prompt on offer, as a client's list shows it. */
 export interface PromptListing {
   readonly owner: string
   readonly name: string
@@ -26,12 +27,12 @@ export interface PromptListing {
     readonly name: string
     readonly description?: string
     readonly required?: boolean
-    /** What a client may suggest while the person types; any other value is as good. */
+    /** Values that a client may suggest while the person types; any other value is as good. */
     readonly suggestions?: readonly string[]
   }[]
 }
 
-/** Resources and prompts together, whoever owns them. */
+/** Resources and prompts together, of all owners. */
 export interface Offers {
   readonly resources: readonly ResourceListing[]
   readonly prompts: readonly PromptListing[]

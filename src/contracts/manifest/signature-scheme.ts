@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Ways in which a service signs the requests that it sends: which headers, what of the request, and how. */
+/** Ways in which a service signs its requests: which headers, which parts of the request, and how. */
 export const requestSchemes = [
   'github',
   'slack',

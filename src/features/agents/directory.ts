@@ -25,7 +25,7 @@ export interface DirectoryDeps
 export function createDirectory(deps: DirectoryDeps): AgentDirectory {
   const { load, runnable, isSeen, listRunnable } = deps
   const { last } = deps.generations
-  /** Of these names and patterns those of which the generation says nothing. */
+  /** The names and patterns that the generation does not know. */
   const elsewhere = (wanted: readonly string[]): readonly string[] => {
     const { wired } = last()
     const isHere = (name: string) => wired.ownerOf(ownerOf(name)) !== undefined

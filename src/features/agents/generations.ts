@@ -97,7 +97,7 @@ export function createGenerations<T extends WiredAgents>(deps: GenerationsDeps<T
   }
 }
 
-/** Includes the number of bodies: one that could not be read may be readable later, in the same generation. */
+/** Includes the number of bodies: a body that could not be read may be readable later, in the same generation. */
 const versionOf = ({ number, sources }: PluginSnapshot): string =>
   `${number}:${Object.keys(sources).length}`
 

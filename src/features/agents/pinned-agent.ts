@@ -6,7 +6,7 @@ import type { AgentUse, ReadyAgent } from '#runtime/session/types/runtime.ts'
 import type { Toolset } from '#contracts/tool.ts'
 import { withOptions } from './agent-spec.ts'
 
-/** What a pin contains besides the agent itself. */
+/** The parts of a pin besides the agent itself. */
 export interface PinningDeps {
   readonly sha256: (text: string) => string
   /** The deployment's default model: one name, or several with commas between. */

@@ -121,7 +121,7 @@ export function wireOrchestrator(
     isThere: presence(entries, beyond),
     prepareRun: prepareRunOf(own),
     as(persona) {
-      // The same text may have another name, or have lost its signer since.
+      // The same text may have another name by now, or have lost its signer.
       const key = JSON.stringify([persona.name, persona.hash, persona.label])
       const known = voices.get(key) ?? prepareRunOf(fit(persona))
       voices.set(key, known)

@@ -19,7 +19,7 @@ import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
 import { createOwnLogins, type OwnLoginDeps, type OwnLoginParts } from './own-logins.ts'
 import { createServerViews } from './server-view.ts'
 
-/** Who keeps the servers, and how each one's object is reached. */
+/** The stores of servers, and the way to each server's object. */
 export interface McpAdministrationDeps {
   readonly store: McpServerStore
   readonly catalog: Pick<PluginAdministration, 'change'>
@@ -31,7 +31,7 @@ export interface McpAdministrationDeps {
   readonly told: OwnLoginDeps['told']
 }
 
-/** What an operator does about remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
+/** The operator's verbs for remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
 export function createMcpAdministration(deps: McpAdministrationDeps): McpAdministration {
   const { store, catalog, bundles, at, sha256, told } = deps
   const { rowOf, approvedOf, viewOf } = createServerViews(deps)
@@ -45,11 +45,11 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
           await forgetServer(id, at)
         throw error
       })
-    // What was kept of it, tokens too, is of no use to whoever comes under this name next.
+    // Rows and tokens of the old server must not reach another server that is added under the same name.
     if (asked.do === 'remove' || asked.do === 'add') await forgetServer(id, at)
     return { generation, notes }
   }
-  /** The object that is looked at: where each signs in, that of whoever looks. */
+  /** The object to read: where each principal signs in, the caller's own object. */
   const objectFor = ({ id, config }: McpServerRow, principal: string) =>
     at(id, ownerOf(config, principal))
   return {

@@ -7,7 +7,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Asks, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { hasInvisible } from './definition-checks.ts'
 
-/** What checks an answer, and names a question. */
+/** The check of answers, and a source of ids for questions. */
 export interface AnswerDeps {
   readonly sha256: (text: string) => string
   readonly validator: SchemaValidator
@@ -35,7 +35,10 @@ export function createAnswers(
   const asks = new Map<string, JsonObject>()
   const counts = new Map<string, number>()
 
-  /** By what it asks, since what is asked together comes in any order; the same again is another question. */
+  /**
+   * By the text of each question, since questions of one moment come in any order; a repeated text is another
+   * question.
+   */
   const keyOf = (asked: JsonObject): string => {
     const stem = `elicit_${deps.sha256(JSON.stringify(asked)).slice(0, 8)}`
     const count = (counts.get(stem) ?? 0) + 1
@@ -79,20 +82,20 @@ export function createAnswers(
   }
 
   return {
-    /** What somebody has to answer before the call can go on; nothing if absent. */
+    /** The questions that a person has to answer before the call can go on; `undefined` if there are none. */
     asks: (): Asks | undefined => (asks.size > 0 ? Object.fromEntries(asks) : undefined),
     asked: async (asked: McpAsked): Promise<McpAnswered> => {
       try {
         return asked.kind === 'elicit' ? elicit(asked) : await sample(asked)
       } catch (error) {
-        // The code is enough for a stranger: what is left of a lease is none of its business.
+        // The server is a stranger: it learns the code, and not how much of a lease is left.
         return refused(`It could not be answered${codeOf(error)}.`)
       }
     },
   }
 }
 
-/** Nobody may take it for a question of ours: the name is the operator's, the host the one that is really asked. */
+/** A person must not take the question for ours: the name is the operator's, the host the one that really asks. */
 function labelled({ message, ...asked }: Elicit, { id, config }: McpPin): Elicit {
   // An empty screen in between would push the name out of sight.
   const said = message.replace(/\s+/g, (run) => (run.includes('\n') ? '\n' : run))
@@ -106,7 +109,7 @@ function toMessages({ messages, system }: Sample, { id }: McpPin): readonly Mess
     content.type === 'text' ? [{ role, text: content.text, taint }] : [],
   )
   if (read.length < messages.length) return undefined
-  // Not as our own system prompt: nobody here wrote it.
+  // Not as our own system prompt: the server wrote this text.
   return system === undefined ? read : [{ role: 'user', text: system, taint }, ...read]
 }
 

@@ -1,11 +1,14 @@
 import { headOf } from '#contracts/cut.ts'
-// What an operator's words in an approval come to.
+// Applies an operator's choice to a listing.
 import { remoteToolDestroys } from './types/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpItem } from '#runtime/catalog/types/mcp.ts'
 import { compare } from './compare.ts'
 
-/** The things that were asked for, by key or as `kind:key`; all of them without a list. Throws `request_invalid` for one that is not there. */
+/**
+ * The chosen items, by key or as `kind:key`; all of them without a list. Throws `request_invalid` for an unknown
+ * item.
+ */
 export function chooseItems(
   all: readonly McpItem[],
   wanted: readonly string[] | undefined,
@@ -32,7 +35,7 @@ export function chooseItems(
   return all.filter(isWanted)
 }
 
-/** What a tool says of itself; `presumed` where it says nothing. Everything else destroys nothing. */
+/** A tool's own claim; `presumed` where it makes none. Resources and prompts destroy nothing. */
 export const destroys = ({ kind, definition }: McpItem): boolean | 'presumed' =>
   kind === 'tool' && remoteToolDestroys(definition['annotations'])
 
@@ -90,7 +93,7 @@ export function confirmedTools(
   return items.filter(({ kind }) => kind === 'tool').map(({ key }) => key)
 }
 
-/** What is different after an approval, a line each, as the record has it. */
+/** The differences that an approval makes, a line each, as the record has them. */
 export function approvalLines(
   before: readonly McpItem[],
   chosen: readonly McpItem[],

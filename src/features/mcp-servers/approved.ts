@@ -16,7 +16,10 @@ export interface WiredServers<Entry> {
   readonly problems: readonly PluginProblem[]
 }
 
-/** The servers of one generation with their tools; one whose bundle is gone, or whose id a plugin has, is off and listed. */
+/**
+ * The servers of one generation with their tools. A server whose bundle is gone, or whose id a plugin has, is off and
+ * listed as a problem.
+ */
 export function wireServers<Entry>(
   snapshot: Pick<PluginSnapshot, 'pins' | 'sources'>,
   {

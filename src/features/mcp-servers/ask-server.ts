@@ -8,7 +8,7 @@ import { failure, toPromptOutcome, toResourceOutcome, toToolOutcome } from './ou
 import { isObject } from './header-checks.ts'
 import { rawOf } from './raw-replies.ts'
 
-/** What a call tells on its way, and how it is ended. */
+/** A call's receiver of progress, its signal, and the check of its output. */
 export interface Asking {
   readonly tell: (progress: McpProgress) => void
   readonly signal: AbortSignal
@@ -71,7 +71,7 @@ export async function ask(
   }
 }
 
-/** Who reads what is structured goes by its schema; the call was done all the same. */
+/** A structured answer has to fit its schema, since programs rely on it; the server did the call all the same. */
 function whyUnfit(
   structured: Json | undefined,
   outputSchema: JsonSchema,

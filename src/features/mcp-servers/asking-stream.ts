@@ -7,8 +7,8 @@ const maxWaitMs = 2_000
 const settleMs = 50
 
 /**
- * The stream of a session over which a server of 2025-11-25 asks what it does not tie to a request. It is there before
- * something is called: what is asked earlier would be lost. It ends with the connection.
+ * The stream of a session over which a server of 2025-11-25 asks questions that it does not tie to a request. It must
+ * be open before the first call: the server's earlier questions would be lost. It ends with the connection.
  */
 export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>) {
   const { promise: isThere, resolve: heard } = Promise.withResolvers<void>()
@@ -33,7 +33,7 @@ export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>)
       if (before) await client.notification({ method: 'notifications/initialized' })
       await within(maxWaitMs, () => isThere).catch(() => {})
     },
-    /** Until what was told, such as a cancel, has been taken; not for long. */
+    /** Waits until sent messages, such as a cancel, have arrived; not for long. */
     async settled(): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, settleMs))
       await within(maxWaitMs, () => Promise.all(sending)).catch(() => {})
@@ -50,6 +50,6 @@ async function openOnce(open: () => Promise<Response>, tries = 10): Promise<Resp
   return openOnce(open, tries - 1)
 }
 
-/** What wants no answer; of a call it may be long until there is one. */
+/** A message that expects no answer; the answer to a call can take long. */
 const isNotice = (init: RequestInit | undefined): boolean =>
   typeof init?.body === 'string' && init.body.includes('"method":"notifications/')

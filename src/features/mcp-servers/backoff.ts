@@ -4,7 +4,7 @@ import type { Clock } from '#contracts/sources.ts'
 
 const maxBackoffMs = 60_000
 
-/** After failures in a row nobody waits for the same server again: the next try comes later each time. */
+/** After failures in a row calls fail at once instead of waiting for the server: each next try comes later. */
 export function createBackoff(clock: Pick<Clock, 'nowMs'>) {
   let failures = 0
   let closedUntilMs = 0

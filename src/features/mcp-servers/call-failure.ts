@@ -20,7 +20,10 @@ const notAsked: readonly string[] = [
   SdkErrorCode.EraNegotiationFailed,
 ]
 
-/** What a model may read of a failure: the server's own words capped, never the platform's, which may hold addresses. */
+/**
+ * The part of a failure that a model may read: the server's own words, capped, never the platform's, which may hold
+ * addresses.
+ */
 export function toCallFailure(
   thrown: unknown,
   { id: server, auth }: Pick<McpServerConfig, 'id' | 'auth'>,
@@ -54,7 +57,7 @@ export function toCallFailure(
   return { code, message: `The MCP server ${server} answered what cannot be read.` }
 }
 
-/** Its words, and what stands beside them: some say why only there. */
+/** The error's message with its data: some servers give the reason only there. */
 function reasonOf({ message, data }: ProtocolError): string {
   const more = data === undefined || data === null ? '' : JSON.stringify(data)
   return more === '' || more === '{}' ? message : `${message} ${more}`
@@ -76,10 +79,10 @@ function beneath(error: unknown): unknown {
   return errorCode(error.cause) === 'tool_failed' || isBroken(error.cause) ? error.cause : error
 }
 
-/** Nothing was sent: what is missing, or refused, is on this side. */
+/** The request was not sent: this side lacks a value or refused it. */
 export const isOurs = (error: unknown): boolean => errorCode(beneath(error)) === 'tool_failed'
 
-/** The server knows this session no more: what was asked was not done. */
+/** The server no longer knows this session, so it did not do the call. */
 export const isSessionGone = (error: unknown): boolean =>
   error instanceof SdkHttpError && (error.status === 404 || error.status === 410)
 
@@ -90,14 +93,14 @@ const brokenCodes: readonly string[] = [
 ]
 
 /**
- * The connection is of no more use. What a server answers to one call, whatever it is (a status, what is no answer, too
- * much of it), is that call's own: others go on over the same connection.
+ * Whether the connection is of no more use. A server's answer to one call (an error status, an invalid answer, too
+ * many bytes) concerns that call alone: other calls go on over the same connection.
  */
 export function isBroken(error: unknown): boolean {
   if (isSessionGone(error)) return true
   if (error instanceof SdkHttpError || error instanceof ProtocolError) return false
   if (error instanceof SdkError) return brokenCodes.includes(error.code)
   if (error instanceof UnauthorizedError || errorCode(error) !== undefined) return false
-  // What the platform throws where nobody is reached, and not what a parser throws.
+  // The platform throws these two names where it reaches no server; a parser throws others.
   return error instanceof Error && (error.name === 'TypeError' || error.name === 'Error')
 }

@@ -12,7 +12,7 @@ import type { CheckUrl } from '#contracts/outbound.ts'
 import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 
-/** What a change of the servers is decided from. */
+/** The state from which a change of the servers is decided. */
 export interface DecisionDeps {
   readonly store: McpServerStore
   readonly bundles: Pick<BundleStore, 'load'>
@@ -46,7 +46,7 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
       const regained: string[] = []
       const servers = rows.flatMap((row): readonly McpServerRow[] => {
         const named = then.find(({ id }) => id === row.id)
-        // Another server under the same name: what was approved of that one says nothing of this one.
+        // Another server under the same name: the approval of the old server says nothing of this one.
         const same = named?.addedAtMs === row.addedAtMs ? named : undefined
         const pin = same && !lost.has(same.hash) ? same : undefined
         if (same && !pin)
@@ -73,7 +73,7 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
   }
 }
 
-/** What was approved then and was collected since; what a server has now is kept. */
+/** The ids of servers whose approved definitions were deleted since; definitions of today's rows are stored. */
 async function lostIn(
   then: readonly McpPin[],
   rows: readonly McpServerRow[],
@@ -90,7 +90,7 @@ async function lostIn(
   return lost
 }
 
-/** What an operator took back or changed since, and has again by going back. */
+/** Rights that an operator took back or changed since, and that going back restores. */
 function regainedOf(row: McpServerRow, { config, confirmed, hash }: McpPin): readonly string[] {
   const hosts = [config.url, ...config.authHosts].join(', ')
   const believed = confirmed.filter((name) => !row.confirmed.includes(name))

@@ -3,12 +3,12 @@ import type { Json } from '#contracts/json.ts'
 import type { McpDifference, McpItem } from '#runtime/catalog/types/mcp.ts'
 import { withCodes } from '#contracts/visible-text.ts'
 
-/** Of all that one comparison says: more than a listing may be long, so only what repeats itself is cut. */
+/** The most characters of one comparison: more than a listing may have, so that only repeated parts are cut. */
 const maxShownChars = 2_000_000
 
 const idOf = ({ kind, key }: Pick<McpItem, 'kind' | 'key'>): string => `${kind} ${key}`
 
-/** What a server has now against what was approved, with what is different in lines to read. */
+/** Compares a server's listing with its approved definitions, with the differences in lines to read. */
 export function compare(
   approved: readonly McpItem[],
   now: readonly McpItem[],
@@ -36,9 +36,9 @@ interface Room {
 }
 
 /**
- * Each value that is different on a line of its own below the names that lead to it, whole: what is not shown here a
- * model would read and nobody approve. A name is said once, however much is below it. Texts are quoted, and their lines
- * counted, so that neither `1` and `"1"` nor another order look the same.
+ * Each different value on a line of its own below the names that lead to it, whole: a model would read text that this
+ * list leaves out, and no operator would have approved it. A name stands once, however much is below it. Texts are
+ * quoted and their lines counted, so that neither `1` and `"1"` nor another order look the same.
  */
 function differentLines(before: Json, after: Json, room: Room): readonly string[] {
   const lines: string[] = []
@@ -87,7 +87,7 @@ function differentLines(before: Json, after: Json, room: Room): readonly string[
 
 type Parts = readonly (readonly [name: string, value: Json])[]
 
-/** What stands below a value: fields, items, or the lines of a text. Nothing below what fits on a line. */
+/** The parts of a value: fields, items, or the lines of a text. A value that fits on a line has none. */
 function partsOf(value: Json | undefined): { readonly kind?: string; readonly parts?: Parts } {
   if (typeof value === 'string' && value.includes('\n'))
     return { kind: 'text', parts: value.split('\n').map((line, index) => [`(${index + 1})`, line]) }
@@ -113,5 +113,5 @@ function leaf(value: Json): string {
 
 const named = (name: string): string => (/^[A-Za-z_$][\w$-]*$/.test(name) ? name : quoted(name))
 
-/** Printable as it is, other alphabets too; what steers a terminal, or looks like a blank and is none, is not. */
+/** The line as it is, other alphabets too; characters that steer a terminal or only look like a blank become codes. */
 const quoted = (line: string): string => withCodes(JSON.stringify(line))

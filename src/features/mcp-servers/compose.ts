@@ -16,7 +16,7 @@ import { createSessionEnded } from './session-ended.ts'
 import { toOfferEntries } from './offer-entries.ts'
 import { toServerEntries, type RevocationWatch } from './server-entries.ts'
 
-/** What the room is built from. */
+/** The dependencies of the room. */
 export interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
   readonly namespace: Parameters<typeof createMcpGateway>[0]['namespace']
   readonly store: McpServerStore

@@ -14,7 +14,7 @@ import { readingRaw } from './raw-replies.ts'
 import { failWithStream } from './stream-end.ts'
 import { within } from './until-aborted.ts'
 
-/** What lets a connection go on where it was, without a request, after the object was put to sleep. */
+/** The facts by which a connection goes on after the object slept, without a request. */
 export type Resume =
   | { readonly era: 'modern'; readonly discover: JsonObject }
   | { readonly era: 'legacy'; readonly sessionId: string; readonly protocolVersion: string }
@@ -29,7 +29,7 @@ export interface Connection {
   readonly close: () => Promise<void>
 }
 
-/** How a server is reached, and what is said to it of us. */
+/** The dependencies of a connection. */
 export interface ConnectDeps {
   readonly guardedFetch: ReturnType<typeof createGuardedFetch>
   readonly validator: SchemaValidator
@@ -55,8 +55,8 @@ export function openClient(
   const client = new Client(
     { name: 'isola', version },
     {
-      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us
-      // (docs/security.md T18).
+      // A server without a grant is offered nothing: it cannot ask a person or a model through us (docs/security.md
+      // T18).
       capabilities: {
         ...(answer && allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
         ...(answer && allow.sampling && { sampling: {} }),
@@ -125,7 +125,7 @@ export async function connect(
   await client.connect(transport, { ...options, ...defined({ prior }) })
   const isOlder = !client.getDiscoverResult()
   if (deps.answer && mayAsk(config.allow) && isOlder) await stream.open(client, resume)
-  // One that may ask is closed while its cancel may be on the way still.
+  // A server that may ask can still be waiting for its cancel: close only after that was sent.
   const close = async () => {
     if (mayAsk(config.allow)) await stream.settled()
     await client.close()
@@ -135,7 +135,7 @@ export async function connect(
 
 const maxEndMs = 5_000
 
-/** Tells a server that keeps a session that it is over (HTTP DELETE). Throws where it is not told within 5 s. */
+/** Ends a session at its server (HTTP DELETE). Throws if the server does not answer within 5 s. */
 export async function endSession(
   config: Reached,
   deps: ConnectDeps,

@@ -14,7 +14,7 @@ import { mayAsk } from './guarded-fetch.ts'
 import { createInCall, type InCall } from './in-call.ts'
 import type { KeptValues } from './kept-values.ts'
 
-/** What one server's connection is made from. */
+/** The dependencies of one server's connection. */
 export interface ConnectionsDeps {
   /** Shared by all connections of the server. */
   readonly backoff: ReturnType<typeof createBackoff>
@@ -30,7 +30,7 @@ export interface ConnectionsDeps {
   readonly configOf: () => McpServerConfig | undefined
 }
 
-/** What work is done with: the client, and the calls that are under way over it. */
+/** One open connection: the client, and the calls under way over it. */
 export interface Line {
   readonly client: Client
   readonly inCall: InCall
@@ -42,10 +42,10 @@ interface Open {
   readonly key: string
   readonly inCall: InCall
   readonly connection: Promise<Connection>
-  /** Of calls and lists that are under way over it. */
+  /** The number of calls and lists under way over it. */
   users: number
   isLeft: boolean
-  /** Once nobody uses it any more, and it is closed. */
+  /** Resolves when the last call over it is over and it is closed. */
   readonly closed: PromiseWithResolvers<void>
 }
 
@@ -78,7 +78,10 @@ export function createConnections(deps: ConnectionsDeps) {
     await endThere(deps, config, mine ? resumeOnceClosed(mine) : known)
   }
 
-  /** What was known of how to go on may be what is wrong; whoever fails over an older connection says nothing of it. */
+  /**
+   * Drops the connection and the facts to resume it, which may be the fault. A failure over an older connection drops
+   * nothing.
+   */
   const lost = (mine: Open): boolean => {
     if (open !== mine) return false
     forgetIt()
@@ -109,7 +112,7 @@ export function createConnections(deps: ConnectionsDeps) {
         deps.onMade(config, made.resume.era === 'legacy')
         if (open === mine) kept.keep('resume', key, made.resume)
       },
-      // What is wrong on this side (a secret that is not set) says nothing of the server.
+      // A fault on this side (a secret that is not set) says nothing of the server.
       (error: unknown) => void (isOurs(error) ? lost(mine) : failed(mine)),
     )
     return mine
@@ -154,7 +157,7 @@ export function createConnections(deps: ConnectionsDeps) {
       }
     },
     isBusy: () => (open?.users ?? 0) > 0,
-    /** Leaves its session, and ends it at the server, once nobody uses it any more. Never rejects. */
+    /** Leaves its session, and ends it at the server after the last call. Never rejects. */
     end,
     /** The next one is made at once, and anew. */
     renew: (): void => {
@@ -185,7 +188,10 @@ async function connectingOf(
   return { ...connectDeps(config), ...defined({ provider }) }
 }
 
-/** Ends a session at the server, if there is one. Never rejects: one that is not ended ends there by itself, some day. */
+/**
+ * Ends a session at the server, if there is one. Never rejects: a session that is not ended here expires at the
+ * server.
+ */
 async function endThere(
   deps: Pick<ConnectionsDeps, 'providerOf' | 'connectDeps'>,
   config: McpServerConfig,
@@ -195,6 +201,6 @@ async function endThere(
     const resume = await known
     if (resume?.era === 'legacy') await endSession(config, await connectingOf(deps, config), resume)
   } catch {
-    // Nobody waits for it, and nobody can do anything about it.
+    // No caller waits for the answer, and there is no way to mend a failure.
   }
 }

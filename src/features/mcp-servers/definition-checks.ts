@@ -11,7 +11,7 @@ import { hasHidden } from '#features/skills/types/visible-text.ts'
 import { textsIn } from './types/visible-text.ts'
 import { headerProblem, isObject } from './header-checks.ts'
 
-/** What a server may say of itself. More is refused: that one thing only, the rest goes on. */
+/** The most that a server may list. A larger entry is refused alone; the others stay. */
 export const listingCaps = {
   maxItems: 500,
   maxPages: 50,
@@ -22,7 +22,7 @@ export const listingCaps = {
   ...definitionCaps,
 } as const
 
-/** Whether there is anything in it, also in the names of its fields, that nobody can see. */
+/** Whether it has characters that a reader cannot see, also in the names of its fields. */
 export const hasInvisible = (json: JsonObject): boolean => hasHidden(textsIn(json).join(' '))
 
 /** Why this definition cannot be approved; `undefined` if it can. */

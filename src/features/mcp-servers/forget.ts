@@ -4,8 +4,8 @@ import type { AtServer } from './gateway.ts'
 type At = AtServer<'forget' | 'signers' | 'removeSigner'>
 
 /**
- * What is kept of a server is gone, in its own object and in those of its principals. Which they are is forgotten last,
- * so that what was cut is done by doing it again.
+ * Deletes all rows of a server, in its own object and in its principals' objects. The list of those principals goes
+ * last, so that a deletion that was cut off can be repeated.
  */
 export async function forgetServer(id: string, at: At): Promise<void> {
   const signers = await at(id).signers()
@@ -13,15 +13,15 @@ export async function forgetServer(id: string, at: At): Promise<void> {
   await at(id).forget()
 }
 
-/** What is kept of one principal at a server is gone. */
+/** Deletes all rows of one principal at a server. */
 export async function forgetSigner(id: string, principal: string, at: At): Promise<void> {
   await at(id, principal).forget()
   await at(id).removeSigner(principal)
 }
 
 /**
- * What is kept of one principal is gone at every server where it began to sign in.
- * @returns Those servers.
+ * Deletes all rows of one principal at every server where it began to sign in.
+ * @returns The ids of the servers.
  */
 export async function forgetPrincipal(
   principal: string,

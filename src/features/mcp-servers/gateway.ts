@@ -21,7 +21,10 @@ export function createMcpGateway({
   }
 }
 
-/** Whose object a principal's calls go to: everybody's, or its own where each signs in. There is no way from one to the other. */
+/**
+ * The object for a principal's calls: the shared object, or the principal's own where each signs in. Neither leads to
+ * the other.
+ */
 export const ownerOf = (
   { auth }: Pick<McpServerConfig, 'auth'>,
   principal: string,

@@ -10,11 +10,11 @@ export interface GuardDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   /** Told each secret that goes to the server, before it goes. */
   readonly onSecret: (value: string) => void
-  /** Nothing goes to the server itself without a token: what the deployment sends along is no sign-in in its place. */
+  /** A request to the server itself needs a token: the deployment's own headers are no sign-in in its place. */
   readonly needsToken?: boolean
 }
 
-/** Of a request that is not to the server itself: discovery, registration, tokens. */
+/** The time limit of requests to other hosts: discovery, registration, tokens. */
 const maxAroundMs = 30_000
 /** How long a request to the server may go on after the call it was for is given up. */
 const maxAfterCallMs = 30_000
@@ -60,15 +60,15 @@ export function createGuardedFetch(
 }
 
 /**
- * A call has a time of its own, and the library does not always end its request: one that nobody waits for would keep
- * this object awake. A stream for what a server asks ends with its connection.
+ * A call has a time limit of its own, and the library does not always end its request: a request that no caller
+ * awaits would keep this object awake. A stream for a server's questions ends with its connection.
  */
 function timeFor(init: RequestInit, callMs: number | undefined): number | undefined {
   if (callMs === undefined) return maxAroundMs
   return isIdleStream(init) ? undefined : Math.max(callMs, maxAroundMs) + maxAfterCallMs
 }
 
-/** What the platform said of the way there stays as it is: by that the library and we know a connection that is gone. */
+/** Keeps the platform's own error about the connection: the library and we recognise a lost connection by it. */
 function toError({ failure, message, cause }: OutboundError): Error {
   if (failure === 'late') return new DOMException(message, 'TimeoutError')
   const isOfTheWay = failure === 'unreachable' || failure === 'aborted' || failure === 'broken_off'
@@ -109,7 +109,7 @@ async function putHeaders(
   const values = await readSecrets([...new Set(names)])
   for (const value of values.values()) onSecret(value)
   for (const [name, value] of Object.entries(given)) {
-    // What the library sets itself (a token of its own) is newer than what the operator wrote.
+    // A header that the library sets (a fresh token) is newer than the operator's.
     if (headers.has(name) && name.toLowerCase() === 'authorization') continue
     headers.set(name, filled(value, values))
   }

@@ -4,9 +4,9 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
 const key = 'x-mcp-header'
 
 /**
- * Why the arguments of a tool cannot be mirrored into headers as it wants; `undefined` if they can, or it wants none.
- * A client must leave such a tool out (2026-07-28, SEP-2243): a name that is no name, is there twice, or stands where no
- * argument of a plain type is.
+ * Why a tool's arguments cannot be mirrored into headers as its schema asks; `undefined` if they can, or if it asks
+ * for none. A client must leave such a tool out (2026-07-28, SEP-2243): a header name that is invalid, occurs twice,
+ * or belongs to no argument of a plain type.
  */
 export function headerProblem(inputSchema: Json | undefined): string | undefined {
   const names = new Set<string>()

@@ -5,7 +5,7 @@ import type { Json } from '#contracts/json.ts'
 import type { McpAnswered, McpAsked, McpCaller } from '#runtime/catalog/types/mcp.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** What a server asked, as it came: parsed here, answered by whoever made the call. */
+/** A server's question, as it came: parsed here, answered by the caller of the tool. */
 export interface AskedRaw {
   readonly kind: 'elicit' | 'sample'
   readonly params: object
@@ -32,7 +32,9 @@ export function createInCall() {
 
   return {
     isClean: () => isClean,
-    /** Answers what a server asks; refuses what is of no call under way, or in words that nobody here knows. */
+    /**
+     * Answers a server's question. Refuses a question that belongs to no call under way, or that has an unknown form.
+     */
     answer: async (raw: AskedRaw): Promise<Json> => {
       const answer = calls.getStore() ?? onlyOne()
       if (!answer || !under.has(answer)) throw refusal('It is not known which call this is about.')
@@ -40,7 +42,10 @@ export function createInCall() {
       if (!asked.success || asked.data.kind === 'roots') throw refusal('This cannot be asked here.')
       return answer(asked.data)
     },
-    /** Does the work of one call. What has to wait for somebody ends it, once all that is asked together was heard. */
+    /**
+     * Does the work of one call. A question that has to wait for a person ends it, after all questions of the same
+     * moment have arrived.
+     */
     async run<T>(
       asked: McpCaller['asked'],
       stop: AbortController,
@@ -53,7 +58,7 @@ export function createInCall() {
         // The library waits for what a handler answers, whatever became of the call.
         return await untilAborted(calls.run(answer, work), stop.signal)
       } catch (error) {
-        // What it asked may be asked again, or come late.
+        // A late or repeated question of this call could meet the next call.
         isClean = false
         throw error
       } finally {

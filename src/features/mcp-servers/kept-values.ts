@@ -1,6 +1,6 @@
 import { sizeBytes } from './list-all.ts'
 
-/** What is kept of a server while its object sleeps. */
+/** The rows of a server that survive the sleep of its object. */
 export interface LinkStore {
   readonly get: (key: string) => unknown
   readonly put: (key: string, value: unknown) => void
@@ -10,7 +10,7 @@ export interface LinkStore {
 /** Values by name, each of one configuration. */
 export interface KeptValues {
   readonly get: <T>(name: string, key: string) => T | undefined
-  /** As text, whose size in the store is known; what is too large is not kept. @returns Whether it is. */
+  /** Stores a value as text, whose size is known; skips a value that is too large. @returns Whether it is stored. */
   readonly keep: (name: string, key: string, value: unknown) => boolean
   readonly drop: (name: string) => void
 }
@@ -19,7 +19,8 @@ export interface KeptValues {
 const maxKeptBytes = 1_900_000
 
 /**
- * Values by name and `key`. What was read or written is not read again: the object is the only one who writes, and a warm call must not parse a list of megabytes.
+ * Values by name and `key`. A value that was read or written is cached: this object is the only writer, and a warm
+ * call must not parse a list of megabytes.
  */
 export function createKeptValues(store: LinkStore): KeptValues {
   const held = new Map<string, { readonly key: string; readonly value: unknown }>()
@@ -37,7 +38,7 @@ export function createKeptValues(store: LinkStore): KeptValues {
   return {
     get<T>(name: string, key: string): T | undefined {
       const entry = held.get(name) ?? load(name)
-      return entry?.key === key ? (entry.value as T) : undefined // whoever kept it said what it is
+      return entry?.key === key ? (entry.value as T) : undefined // the caller of `keep` gave its type
     },
     keep(name, key, value) {
       const text = JSON.stringify(value)

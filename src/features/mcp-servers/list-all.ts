@@ -10,14 +10,14 @@ import { within } from './until-aborted.ts'
 
 /** How long listing may take. Milliseconds. */
 export interface ListOptions {
-  /** Of all lists together. */
+  /** The time limit of all lists together. */
   readonly timeoutMs: number
 }
 
-/** Of everything that one server lists: a little more is all that fits where it is kept. */
+/** The most bytes of all lists of a server: little more fits into its store. */
 const maxListingBytes = 1_500_000
 
-/** What a text takes where it is kept: two bytes a character as soon as one of them needs them. */
+/** The size of a text in SQLite: two bytes a character as soon as one character needs them. */
 export const sizeBytes = (text: string): number =>
   /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length
 
@@ -79,7 +79,7 @@ async function readAll(client: Client, reading: Reading): Promise<RawListing> {
 interface Reading {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Of all that was taken in so far. */
+  /** The bytes of all pages so far. */
   bytes: number
 }
 

@@ -6,16 +6,16 @@ import { listingCaps, whyRefused } from './definition-checks.ts'
 import { readDefinition } from './read-definition.ts'
 import { skeleton, toToolName } from './tool-names.ts'
 
-/** What a server said, not looked at yet. */
+/** A server's lists, unchecked. */
 export interface RawListing {
   readonly server: { readonly name: string; readonly version: string }
   readonly instructions?: string
   readonly entries: readonly { readonly kind: McpItemKind; readonly value: unknown }[]
-  /** What was left out while it was read. */
+  /** One sentence for each entry that the reader left out. */
   readonly notes: readonly string[]
 }
 
-/** What pins a listing: a hash and a time. */
+/** A source of hashes and of the time. */
 export interface ListingDeps {
   readonly sha256: (text: string) => string
   readonly nowMs: () => number
@@ -29,7 +29,10 @@ const keyField: Readonly<Record<McpItemKind, string>> = {
   instructions: 'key',
 }
 
-/** Sorts what a server said into what may be approved and what may not, each with its hash. Never throws. */
+/**
+ * Sorts a server's lists into entries that may be approved and entries that may not, each with its hash. Never
+ * throws.
+ */
 export function toListing(raw: RawListing, deps: ListingDeps): McpListing {
   const items = new Map<string, McpItem>()
   const refused: { kind: McpItemKind; key: string; why: string }[] = []
@@ -77,7 +80,7 @@ const whyNameless = (kind: McpItemKind, value: unknown): string => {
     : `its ${keyField[kind]} is not a text`
 }
 
-/** What an operator finds an entry by that has no name: what it has instead, or its place in the list. */
+/** A name for an entry without one: another of its fields, or its place in the list. */
 function calledOtherwise(kind: McpItemKind, value: unknown, place: number): string {
   const { [keyField[kind]]: key, name = key, title = name } = fieldsOf(value)
   const said = key ?? name ?? title
@@ -110,7 +113,7 @@ function toItem(
   }
 }
 
-/** What is pinned: another byte in any of it is another hash. */
+/** The pinned hash: a change of any byte changes it. */
 export const hashOf = (
   { kind, key, definition }: Pick<McpItem, 'kind' | 'key'> & { readonly definition: JsonObject },
   sha256: (text: string) => string,

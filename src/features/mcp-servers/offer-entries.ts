@@ -123,7 +123,7 @@ function lines(items: readonly McpItem[]): readonly string[] {
     : all
 }
 
-/** What was approved of resources and prompts, to be listed without asking anybody. */
+/** The approved resources and prompts, listed without a request to the server. */
 export function toOffers(owner: string, items: readonly McpItem[]): Offers {
   return {
     resources: items.flatMap((item) => toResource(owner, item)),

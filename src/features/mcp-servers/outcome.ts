@@ -10,12 +10,12 @@ import { readBlocks } from './read-blocks.ts'
 const maxMessageChars = 2_000
 const maxOutputChars = 1024 * 1024
 
-/** What a server answered to a tool call, as every tool answers: a rich output, or a failure with its own words capped. */
+/** A server's answer to a tool call as a rich output, or a failure with the server's own words, capped. */
 export function toToolOutcome(result: unknown, name: string): ToolResult {
   const { content, structuredContent, isError, _meta: meta, ...more } = fieldsOf(result)
   const { resultType: _known, ...others } = more
   const isEmpty = content === undefined && structuredContent === undefined
-  // An answer in other words than the protocol's is one all the same.
+  // An answer outside of the protocol's form still counts as an answer.
   const rest = isFields(result) ? others : { result }
   const said = isEmpty && Object.keys(rest).length > 0 ? JSON.stringify(rest) : content
   if (typeof said === 'number' || typeof said === 'boolean')
@@ -26,7 +26,7 @@ export function toToolOutcome(result: unknown, name: string): ToolResult {
   return rich(blocks, structuredContent as Json | undefined, name)
 }
 
-/** Of a resource: its contents as embedded resources. */
+/** A resource's contents as embedded resources. */
 export function toResourceOutcome(result: unknown, name: string): ToolResult {
   const { contents, content = contents } = fieldsOf(result)
   const list = Array.isArray(content) ? (content as readonly unknown[]) : [content ?? []].flat()
@@ -36,7 +36,7 @@ export function toResourceOutcome(result: unknown, name: string): ToolResult {
   return rich(readBlocks(blocks), undefined, name)
 }
 
-/** Of a prompt: its messages as they are, and their text to read. */
+/** A prompt's messages, and their text to read. */
 export function toPromptOutcome(result: unknown, name: string): ToolResult {
   const { messages } = fieldsOf(result)
   const list = (Array.isArray(messages) ? (messages as readonly unknown[]) : []).flatMap((one) => {

@@ -7,7 +7,7 @@ import { fromReply } from '#contracts/reply.ts'
 import { forgetSigner } from './forget.ts'
 import type { AtServer } from './gateway.ts'
 
-/** What a sign-in of a principal needs of a server's objects. */
+/** The methods of a server's objects that a principal's sign-in calls. */
 export type OwnLoginParts = keyof Pick<
   McpServerApi,
   'standing' | 'login' | 'confirmLogin' | 'forget' | 'signers' | 'addSigner' | 'removeSigner'
@@ -33,8 +33,8 @@ export function createOwnLogins({ rowOf, at, told }: OwnLoginDeps): McpOwnLogins
   const signerOf = async (id: string, { principal }: McpSelf) =>
     (await at(id).signers()).find((one) => one.principal === principal)
   /**
-   * What was done while the server was removed or replaced, or its principal signed out, is taken away again: that did
-   * not know of it.
+   * Undoes a sign-in that ran while an operator removed or replaced the server, or the principal signed out: neither
+   * saw the rows that the sign-in wrote.
    */
   const unlessGone = async (before: McpServerRow, by: McpSelf): Promise<void> => {
     const { id, addedAtMs } = before
@@ -57,7 +57,7 @@ export function createOwnLogins({ rowOf, at, told }: OwnLoginDeps): McpOwnLogins
       const object = at(id, by.principal)
       const reply = await object.login(row.config, origin, signer)
       await unlessGone(row, by)
-      // Of one that did not come as far as a page nothing stays.
+      // A sign-in that did not reach a page leaves no rows.
       if (!reply.ok && (await object.standing(row.config)).login !== 'signed_in')
         await forgetSigner(id, by.principal, at)
       return fromReply(reply)

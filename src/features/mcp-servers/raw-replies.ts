@@ -81,7 +81,7 @@ function valueIn(text: string): unknown {
   }
 }
 
-/** The messages of an event: one, or a list of them. What is no message is left out. */
+/** The messages of an event: one, or a list of them. Values that are no messages are left out. */
 function messagesIn(text: string, asked: Map<string, Asked>): readonly Fields[] {
   const value = valueIn(wellFormedJson(text))
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
@@ -116,14 +116,14 @@ async function readWhole(
     return message ? [message] : []
   })
   if (messages.length === 0) return unread('what is no JSON-RPC message')
-  // An error of the protocol is told by its own words, whatever the status of HTTP.
+  // An error in the protocol's form passes whole, whatever the HTTP status.
   if (!response.ok && !messages.some((one) => 'error' in one)) return withBody(response, text)
   const status = response.ok ? response.status : 200
   const body = written(messages.length === 1 ? messages[0]! : messages)
   return withBody({ headers: response.headers, status }, body, 'application/json')
 }
 
-/** Of a stream that has another content type. */
+/** A stream with another content type. */
 const looksLikeEvents = /^(data|event|id|retry)?:/
 
 function written(message: object): string {
@@ -145,12 +145,12 @@ function withBody(
   return new Response(body, { status, headers })
 }
 
-/** Each event of a stream with its message in the protocol's form; what holds no message stays as it is. */
+/** Each event of a stream with its message in the protocol's form; an event without a message stays unchanged. */
 function readEvents(
   body: ReadableStream<Uint8Array>,
   asked: Map<string, Asked>,
 ): ReadableStream<Uint8Array> {
-  /** Of a line that is not over. */
+  /** The start of a line whose end has not arrived. */
   let rest = ''
   let endsInReturn = false
   let fields: string[] = []
@@ -162,8 +162,8 @@ function readEvents(
     const messages = said.length > 0 ? messagesIn(said.join('\n'), asked) : []
     if (messages.length === 0)
       return [...kept, ...said.map((one) => `data: ${one}`), '', ''].join('\n')
-    // A message is one under whatever name its event goes. Each gets an event of its own, and the last one the id: who goes
-    // on behind it has all of them.
+    // A message counts under any event name. Each gets an event of its own, and the last gets the id: a client that
+    // resumes behind it has all of them.
     const named = kept.filter((one) => !one.startsWith('event:'))
     return messages
       .map((message, index) => {
@@ -228,7 +228,7 @@ function toMessage(value: unknown, asked: Map<string, Asked>, only?: string): Fi
   return { ...about, result: toResult(result ?? {}, request) }
 }
 
-/** What a language writes for no error where it has no null. */
+/** Values that a language without null writes for "no error". */
 const saysNothing = (error: unknown): boolean => {
   const { code, message, data } = fieldsOf(error)
   return !error || (isFields(error) && !code && !message && data === undefined)
@@ -256,7 +256,7 @@ function toResult(result: unknown, request: Asked | undefined): unknown {
   return { ...stub, ...(isModern && modernFields), _meta: { [rawKey]: result } }
 }
 
-/** Of what a server says it is: what it leaves out of its capabilities it is asked for all the same. */
+/** A server's own description: capabilities that it leaves out are asked for all the same. */
 function toAbout(result: unknown, method: string): unknown {
   const about = withoutNulls(result)
   if (!isFields(about)) return result

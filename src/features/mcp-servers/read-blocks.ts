@@ -40,7 +40,7 @@ function readBlock(block: unknown): ContentBlock {
   }
 }
 
-/** Of a part without a type: what it has tells. */
+/** The type of a part that names none, by its fields. */
 function typeOf({ text: said, resource }: Fields): string | undefined {
   if (typeof said === 'string') return 'text'
   return isFields(resource) ? 'resource' : undefined
@@ -53,7 +53,7 @@ const annotated = ({ annotations }: Fields) => (isFields(annotations) ? { annota
 
 const maxPartChars = 2_000
 
-/** What stands in the place of a part: what it is, and the part itself with its long texts cut. */
+/** The replacement for an unreadable part: its kind, and the part itself with long texts cut. */
 function unread(what: string, part: unknown): ContentBlock {
   const shortened = JSON.stringify(part, (_key, value: unknown) =>
     typeof value === 'string' && value.length > maxPartChars
@@ -89,7 +89,10 @@ const guessed = (data: string, type: 'image' | 'audio'): string =>
   Object.entries(signatures).find(([start]) => type === 'image' && data.startsWith(start))?.[1] ??
   'application/octet-stream'
 
-/** Base64 in the one form that everybody reads: without line breaks, in the first alphabet, padded; nothing if it is none. */
+/**
+ * Base64 in the form that every reader takes: no line breaks, first alphabet, padded; `undefined` if the text is
+ * none.
+ */
 function toBase64(said: string): string | undefined {
   const plain = said
     .replace(/\s+/g, '')

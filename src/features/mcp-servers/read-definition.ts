@@ -19,7 +19,7 @@ const fields: Readonly<Record<McpItemKind, readonly string[]>> = {
  * @returns A text if it cannot be read: why.
  */
 export function readDefinition(kind: McpItemKind, value: unknown): JsonObject | string {
-  // What came was JSON.
+  // Parsed from JSON before.
   const given = fieldsOf(value) as JsonObject
   const definition: Record<string, Json> = {}
   for (const field of fields[kind]) {
@@ -54,7 +54,7 @@ function readArguments(value: Json): Read {
     : { why: 'have one without a name' }
 }
 
-/** Arguments are always an object: what says nothing of them takes any. */
+/** Arguments are always an object: a schema that says nothing takes any. */
 function readInputSchema(value: Json): Read {
   const schema = value === true || isNothing(value) ? {} : readSchema(value)
   if (!isFields(schema)) return { value: schema }
@@ -96,7 +96,7 @@ function readSchema(node: Json): Json {
   return Object.fromEntries(parts)
 }
 
-/** Of schemas by their names: one that is null takes anything. */
+/** Schemas by their names: `null` in place of a schema takes anything. */
 function readMap(map: Json): Json {
   if (isNothing(map)) return {}
   if (!isFields(map)) return map

@@ -4,7 +4,8 @@ import type { Reply } from '#contracts/reply.ts'
 import { toCallFailure } from './call-failure.ts'
 
 /**
- * What the server did as a value, in words that anybody may read: without what opens the server (docs/security.md T4).
+ * Returns the server's outcome as a value, without the secrets that open the server (docs/security.md T4): any reader
+ * may see it.
  */
 export async function replied<T>(
   {

@@ -8,7 +8,7 @@ interface RotateDeps {
   readonly onFault: (error: unknown) => void
 }
 
-/** What is kept of sign-ins, sealed anew in every object that has one. One that fails holds up none of the others. */
+/** Seals sign-ins anew in every object that has any. A failure in one object does not hold up the others. */
 export async function rotateServers(
   { store, onFault }: RotateDeps,
   at: AtServer<'reseal' | 'signers'>,

@@ -77,7 +77,7 @@ const changed = {
 }
 const params = { server: 'Its id.' }
 
-/** `/api/operator/mcp…`: remote MCP servers, what they offer, and every change of what is allowed of it. */
+/** `/api/operator/mcp…`: remote MCP servers, their listings, and every change of their approvals. */
 export default [
   route('GET /api/operator/mcp', {
     roles: readers,

@@ -1,10 +1,10 @@
 import { isOfThisMachine } from '#contracts/public-host.ts'
 
 /**
- * Whether a host other than the server's may be asked while somebody signs in: one the operator named, one that is part
- * of the server's domain, or one beside it under a domain of their own. Domains that anybody can have a name under are
- * nobody's site; of those that are not known here the first label is taken for a name, so that what is doubtful is
- * refused and an operator has to name it.
+ * Whether a sign-in may send a request to a host other than the server's: a host that the operator named, a part of
+ * the server's domain, or a sibling under the same registered domain. A domain under which any stranger can have a
+ * name (a public suffix) is no site. Of a suffix that is not known here the first label counts as a name, so that a
+ * doubtful host is refused and an operator has to name it.
  */
 export function mayBeAsked(url: URL, server: URL, named: readonly string[]): boolean {
   const host = url.hostname
@@ -20,7 +20,7 @@ export function mayBeAsked(url: URL, server: URL, named: readonly string[]): boo
 const shared =
   /(^|\.)(workers\.dev|pages\.dev|vercel\.app|netlify\.app|github\.io|gitlab\.io|herokuapp\.com|onrender\.com|fly\.dev|railway\.app|azurewebsites\.net|azurecontainerapps\.io|azurefd\.net|cloudfront\.net|amazonaws\.com|awsapprunner\.com|run\.app|web\.app|firebaseapp\.com|appspot\.com|cloudfunctions\.net|googleusercontent\.com|ngrok\.io|ngrok\.app|ngrok-free\.app|trycloudflare\.com|deno\.dev|replit\.app|repl\.co|hf\.space|modal\.run|surge\.sh|glitch\.me|smithery\.ai|mcp\.run)$/
 
-/** The domain that a host shares with its siblings; `undefined` if nobody can tell. */
+/** The domain that a host shares with its siblings; `undefined` if that cannot be known. */
 function siteOf(host: string): string | undefined {
   if (/^[\d.]+$/.test(host) || host.startsWith('[')) return undefined
   const labels = host.split('.')

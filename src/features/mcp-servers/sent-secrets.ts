@@ -4,11 +4,11 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 export type RedactorOf = (values: Iterable<string>) => Redact
 type Redact = (text: string) => string
 
-/** What was sent to one server to open it. */
+/** The secrets that were sent to one server to open it. */
 export interface SentSecrets {
   readonly add: (value: string) => void
   readonly fromText: (text: string) => string
-  /** Of JSON: all of them of its strings, those of 8 characters or more of its numbers and names too. */
+  /** Of JSON: redacts all secrets in its strings, and secrets of 8 characters or more in its numbers and names. */
   readonly fromJson: <T>(value: T) => T
 }
 
@@ -18,7 +18,7 @@ const maxValues = 24
 /** A shorter one may be any word: our own names of fields, and numbers, are not looked through for it. */
 const minNameChars = 8
 
-/** A server knows the secrets it is opened with; none of them comes back in what it says (docs/security.md T4). */
+/** A server knows the secrets that open it; no reply of it repeats them (docs/security.md T4). */
 export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
   const values = new Set<string>()
   let redactors: readonly [Redact, Redact] | undefined

@@ -24,12 +24,12 @@ import { untilAborted } from './until-aborted.ts'
 /** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
 export interface RevocationWatch {
   readonly signal?: AbortSignal
-  /** Throws if nothing may be done for it now, or nobody knows. */
+  /** Throws if no call of the run may begin now, or if that cannot be known. */
   readonly check: () => Promise<void>
   readonly end: () => void
 }
 
-/** What a call of a server's tool takes. */
+/** The dependencies of a call of a server's tool. */
 export interface EntryDeps extends AnswerDeps {
   readonly at: AtServer<'call' | 'cancel'>
   /** Throws if a call may not begin now. */
@@ -53,7 +53,7 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
   const name = `${pin.id}__${item.tool ?? item.key}`
   const hints = hintsOf(item)
   const isConfirmed = pin.confirmed.includes(item.key)
-  // What spends is not repeated after a crash, whatever it says of itself.
+  // A call that spends is not repeated after a crash, although its server claims that it may be.
   const mayRepeat = isConfirmed && !pin.config.allow.sampling
   return {
     tool: {
@@ -81,7 +81,7 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
 const hintsOf = ({ definition }: McpItem): Readonly<Record<string, unknown>> =>
   Object(definition.annotations)
 
-/** What a server says in its own favour counts only where the operator confirmed it. */
+/** A server's claim in its own favour counts only where the operator confirmed it. */
 const isReader = (pin: McpPin, item: McpItem): boolean =>
   item.kind !== 'tool' ||
   (pin.confirmed.includes(item.key) && hintsOf(item)['readOnlyHint'] === true)
@@ -95,7 +95,10 @@ const richOutput = (structured: Json): JsonSchema => ({
 
 const nothing = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
 
-/** What one call may take for models that its server asks: as many tokens as the operator said, at any price the run allows. */
+/**
+ * The most that one call may spend on models that its server asks: the operator's limit of tokens, at any price the
+ * run allows.
+ */
 export function spendingOf({
   allow: { sampling },
   timeoutMs,
@@ -109,7 +112,7 @@ export function spendingOf({
   }
 }
 
-/** One call, of something that was approved. */
+/** One call of an approved item. */
 export interface ServerCall {
   readonly name: string
   readonly pin: McpPin
@@ -118,7 +121,7 @@ export interface ServerCall {
   readonly deps: EntryDeps
 }
 
-/** Asks the server's object; what stops the call here stops it there. Never throws. */
+/** Calls the server's object; a stop of the call here stops it there. Never throws. */
 export async function callServer(
   { name, pin, item, ask, deps }: ServerCall,
   context: ToolContext,
@@ -149,7 +152,7 @@ export async function callServer(
       }),
       timeoutMs: config.timeoutMs,
     }
-    // What it may ask for is looked up each time it asks.
+    // Each question of the server checks the grant anew.
     const asked: typeof answers.asked = (what) => watch.check().then(() => answers.asked(what))
     const result = await untilAborted(api.call(call, tellOf(context), asked), signal)
     // Whatever it made of it: it asked, and the answer decides.
@@ -168,7 +171,7 @@ export async function callServer(
 
 const maxProgress = 100
 
-/** What the server says of how far it is, so often at most. */
+/** The server's progress, limited in frequency. */
 function tellOf({ call, emit, signal }: ToolContext): (progress: McpProgress) => void {
   let count = 0
   return ({ progress, total, message = '' }) => {

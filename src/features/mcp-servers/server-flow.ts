@@ -2,7 +2,7 @@ import type { NamedPlace } from '#contracts/destination.ts'
 import { labelFrom, type Label, type Sink } from '#contracts/label.ts'
 import type { McpItem, McpPin } from '#runtime/catalog/types/mcp.ts'
 
-/** What a server's tool does outward, where that goes, and what its results can be. */
+/** The effects of a server's tool, its destination, and the label of its results. */
 export interface ServerFlow {
   readonly sinks: readonly Sink[]
   readonly goesTo: () => NamedPlace
@@ -10,9 +10,9 @@ export interface ServerFlow {
 }
 
 /**
- * By the specification: a tool that does not say otherwise reaches an open world, and changes something there. What it
- * says in its own favour counts only where the operator confirmed it at its approval; that its world is closed also
- * where they said so themselves.
+ * By the specification: a tool without hints reaches an open world, and changes something there. A claim in the
+ * server's own favour counts only where the operator confirmed it at its approval; a closed world counts also where
+ * the operator said so.
  *
  * @see https://modelcontextprotocol.io/specification, ToolAnnotations: the default of `openWorldHint` is true, that of
  * `readOnlyHint` false
@@ -27,7 +27,7 @@ export function flowOf(
   const isOpen = !isClosedWorld && !(isConfirmed && hints['openWorldHint'] === false)
   // A resource or a prompt is read.
   const onlyReads = kind !== 'tool' || (isConfirmed && hints['readOnlyHint'] === true)
-  // What says itself that its world is open may pass on what it is given: its server is not the end of it.
+  // A tool with an open world may pass on its input: its server is not the last receiver.
   const isHome = onlyReads && hints['openWorldHint'] !== true
   const { origin } = new URL(config.url)
   const place = { origin, ...(isHome && { home: `${config.id}__*` }) }
@@ -43,10 +43,10 @@ export function flowOf(
   }
 }
 
-/** Words, as a path of a server has them that is everybody's: `/v2/mcp`. What opens a server has digits in it, or is long. */
+/** The path of a public server: `/v2/mcp`. A path that opens a server has digits in it, or is long. */
 const words = /^(\/(v\d{1,2}|[a-z]{1,20}([-_.][a-z]{1,20}){0,2})?)*$/i
 
-/** Whether everybody may read what a server says: nobody has to say who they are, in the address neither. */
+/** Whether a server's texts are public: a request needs no credential, in the address neither. */
 function isPublic({ url: text, auth, headers }: McpPin['config']): boolean {
   const { pathname, search, username, password } = new URL(text)
   const isBare = `${search}${username}${password}` === '' && words.test(pathname)

@@ -18,7 +18,7 @@ import { ageListing, createServerListing } from './server-listing.ts'
 import { createServerScopes } from './server-scopes.ts'
 import { untilAborted, within } from './until-aborted.ts'
 
-/** The network, the secrets and whoever is told: what a link to a server does not have itself. */
+/** The network, the secrets and the receivers of events: all that a link to a server does not have itself. */
 export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   readonly clock: Clock
@@ -40,9 +40,9 @@ const configName = 'config'
 const maxForgetMs = 10_000
 
 /**
- * One remote server for all sessions: its connection, or, where it keeps a session of its own, one for each session tree;
- * and what it said it has. A call finds both as they were, also
- * after the object slept, and is then one HTTP request; what is called is compared first with what was approved (docs/security.md T14).
+ * One remote server for all sessions: its connection, or, where the server keeps a session of its own, one for each
+ * session tree; and its listing. Both survive the sleep of this object, so that a call is then one HTTP request. A
+ * called tool is compared first with its approved definition (docs/security.md T14).
  */
 export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const { clock, sha256 } = deps
@@ -120,7 +120,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     seenOf: shared.seenOf,
     /** For signing in, which has no token yet. */
     connectDeps: (config: McpServerConfig) => connectDeps(config),
-    /** What is never said again by this server, nor by whoever signs in at it. */
+    /** A value that no reply of this server, nor of its authorization server, may repeat. */
     learn: sent.add,
     fromText: sent.fromText,
     /** The next call connects anew, at once. */
@@ -128,7 +128,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       shared.renew()
       void scopes.endAll()
     },
-    /** The session tree is over: so is what it has at the server, which nobody waits for. */
+    /** The session tree is over: ends its session at the server. No caller waits for that. */
     endSession: (rootSession: string): void => void scopes.end(rootSession),
     async call(call: McpCall, { tell, asked }: McpCaller): Promise<ToolResult> {
       const stop = new AbortController()
@@ -154,7 +154,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       }
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
-    /** Of a server that is gone: calls under way end, then its sessions, for 10 s at most. Never rejects. */
+    /** For a removed server: calls under way end, then its sessions, for 10 s at most. Never rejects. */
     async forget(): Promise<void> {
       for (const stop of under.values()) stop.abort('cancelled')
       const ended = Promise.all([shared.end(), scopes.endAll()])
@@ -169,11 +169,14 @@ const passOn = (before: () => void) => (error: unknown) => {
   throw error
 }
 
-/** What connections have shown of a server, kept from call to call. */
+/** Facts that connections have shown of a server, stored from call to call. */
 function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => string) {
   const configOf = () => kept.get<McpServerConfig>(configName, '')
   return {
-    /** Of an older server that gives no session, and of one of today's protocol, nobody can tell who asked before. */
+    /**
+     * An older server without sessions, or a server of today's protocol, cannot tell the caller of one call from the
+     * caller before.
+     */
     isStateless: (config: McpServerConfig) =>
       kept.get<boolean>(statelessName, keyOf(config)) === true,
     configOf,
@@ -190,7 +193,10 @@ function createShown(kept: KeptValues, keyOf: (config: McpServerConfig) => strin
   }
 }
 
-/** Connects first, as it may be a new session, whose list is looked at again; and what is held is not ended for others. */
+/**
+ * Connects before it holds the line: a new session needs its listing read again. A held line is not ended for other
+ * calls.
+ */
 const held = <T extends Pick<ReturnType<typeof createConnections>, 'hold'>>(
   line: T,
   config: McpServerConfig,

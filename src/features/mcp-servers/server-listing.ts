@@ -8,7 +8,7 @@ import { listAll, tooMuchListed } from './list-all.ts'
 import { toListing } from './listing.ts'
 import type { createSentSecrets } from './sent-secrets.ts'
 
-/** The connection that is asked, where the answer is kept, and what is taken out of it. */
+/** The connection to read from, the store of the answer, and the redaction. */
 export interface ServerListingDeps {
   readonly clock: Clock
   readonly sha256: (text: string) => string
@@ -22,7 +22,7 @@ export interface ServerListingDeps {
 const freshListMs = 5 * 60_000
 const listTimeoutMs = 30_000
 
-/** What a server said it has: asked over its connection, and kept from call to call. */
+/** A server's listing: read over its connection, and stored from call to call. */
 export function createServerListing({
   clock,
   sha256,
@@ -57,7 +57,7 @@ export function createServerListing({
     return seen
   }
 
-  /** Who asks while somebody asks already gets the same answer. */
+  /** A second caller of a listing under way shares its answer. */
   const look = (config: McpServerConfig): Promise<McpListing> => {
     const key = keyOf(config)
     if (listing?.key === key) return listing.work

@@ -16,7 +16,7 @@ import { untilLeft } from './until-left.ts'
 export interface McpServerRuntime
   extends Omit<LinkDeps, 'providerOf'>, Pick<SignInDeps, 'secret' | 'onSignedIn'> {
   readonly sealing: Seal
-  /** Told each token before anybody has it: no log may hold it. */
+  /** Receives each token before its first use: no log may hold it. */
   readonly learn: (value: string) => void
 }
 
@@ -29,7 +29,7 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
   const signers = createSigners({ store: markedValues(storage), secret: runtime.secret })
   let parts = openParts(state, runtime)
   let forgetting = Promise.resolve()
-  /** What there is, once nothing is being forgotten. */
+  /** The parts, once no deletion is under way. */
   const present = async () => {
     await forgetting
     return parts
@@ -69,7 +69,7 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     },
     async call(call, tell, asked) {
       const { link, isOut } = await present()
-      // Nobody is asked, and nothing is written: not at the server, and not here.
+      // Without a sign-in nothing is sent to the server and nothing is written here.
       if (await isOut(call.config)) return failure(notSignedIn.principal(call.config.id))
       return link.call(call, {
         // A caller that is gone hears nothing more, and that is no fault of the call.
@@ -104,7 +104,7 @@ export function createServerParts(state: ObjectState, runtime: McpServerRuntime)
     endSession: async (rootSession) => (await present()).link.endSession(rootSession),
     forget() {
       const done = forgetting.then(forgetNow)
-      // What could not be forgotten holds up nobody: whoever asked tries again.
+      // A failed deletion blocks no later call: its caller tries again.
       forgetting = done.catch(() => {})
       return done
     },
@@ -148,6 +148,6 @@ function openParts({ storage, id: objectId }: ObjectState, runtime: McpServerRun
   return { link, signIn, isOut, leave }
 }
 
-/** What is sealed is for this server at this address; a principal's opens in its own object alone. */
+/** A value is sealed for this server at this address; a principal's value opens in the principal's own object alone. */
 const scopeOf = ({ id, url, auth }: McpServerConfig, objectId: DurableObjectId): string =>
   auth === 'principal' ? `${id} ${url} ${objectId.toString()}` : `${id} ${url}`

@@ -3,11 +3,11 @@ import type { KeptValues } from './kept-values.ts'
 const listName = 'scopes'
 const keptNames = ['resume', 'listing']
 
-/** What one session tree has of a server; whoever comes after its end begins anew. */
+/** The session that one session tree has at a server. A call that comes after the tree's end begins a new session. */
 interface Scope {
   /** Something is under way in it. */
   readonly isBusy: () => boolean
-  /** Ends its session, here at once and at the server once nobody uses it. Never rejects. */
+  /** Ends its session, here at once and at the server after the last call. Never rejects. */
   readonly end: () => Promise<void>
 }
 
@@ -19,9 +19,9 @@ export interface ServerScopesDeps<Opened> {
 }
 
 /**
- * A session at a server for each session tree here, where the server keeps one: what it remembers of one must not meet
- * another (docs/security.md T7). Beyond `maxScopes` the one that was not used for longest ends, none with a call under
- * way. Which trees have one is kept, so that what they left can be taken away.
+ * A session at a server for each session tree here, where the server has sessions: its memory of one tree must not
+ * meet another tree (docs/security.md T7). Beyond `maxScopes` the session that was unused for longest ends, never one
+ * with a call under way. The list of trees is stored, so that their rows can be deleted.
  */
 export function createServerScopes<Opened extends Scope>({
   kept,
@@ -29,7 +29,7 @@ export function createServerScopes<Opened extends Scope>({
   maxScopes,
 }: ServerScopesDeps<Opened>) {
   const opened = new Map<string, Opened>()
-  /** The one that was not used for longest first. */
+  /** Least recently used first. */
   const known = (): readonly string[] => kept.get<readonly string[]>(listName, '') ?? []
   const scopeOf = (session: string): Opened => opened.get(session) ?? open(keptOf(kept, session))
   const end = (session: string): Promise<void> => {
@@ -42,7 +42,8 @@ export function createServerScopes<Opened extends Scope>({
   return {
     of(session: string): Opened {
       const all = known()
-      // Written where others came since, not for each call: none of the newer half is the first to go.
+      // Written only if the session is in the older half, not for each call: sessions of the newer half are not next
+      // to go.
       const at = all.indexOf(session)
       if (at === -1 || at < all.length - maxScopes / 2) {
         const others = all.filter((one) => one !== session)
@@ -55,7 +56,7 @@ export function createServerScopes<Opened extends Scope>({
       opened.set(session, scope)
       return scope
     },
-    /** Of a session tree that is over. */
+    /** Ends the session of a tree that is over. */
     async end(session: string): Promise<void> {
       if (!known().includes(session)) return
       const others = known().filter((one) => one !== session)

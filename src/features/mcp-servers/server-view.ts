@@ -13,7 +13,7 @@ import { destroys } from './approve-items.ts'
 import { compare } from './compare.ts'
 import { lookAlikeNotes } from './listing.ts'
 
-/** Where the rows of servers and what was approved of them are kept, and which names are taken. */
+/** The stores of servers and approvals, and the names that are taken. */
 export interface ServerViewDeps {
   readonly store: Pick<McpServerStore, 'find'>
   readonly bundles: Pick<BundleStore, 'load'>
@@ -21,15 +21,15 @@ export interface ServerViewDeps {
   readonly toolNames: () => Promise<readonly string[]>
 }
 
-/** What an operator is shown of one remote server: its row, what it offers now, and how that differs from what was approved. */
+/** The operator's view of one remote server: its row, its listing, and the differences to the approved definitions. */
 export function createServerViews({ store, bundles, toolNames }: ServerViewDeps) {
-  /** The row of a server that is there; throws `request_not_found`. */
+  /** The row of an existing server; throws `request_not_found`. */
   const rowOf = async (id: string): Promise<McpServerRow> => {
     const row = await store.find(id)
     if (row && row.state !== 'removed') return row
     throw new IsolaError('request_not_found', 'There is no such MCP server.')
   }
-  /** What the operator approved of it; nothing if they never did. */
+  /** The approved definitions; empty before the first approval. */
   const approvedOf = async ({ approvedHash }: McpServerRow): Promise<readonly McpItem[]> =>
     approvedHash === undefined
       ? []
@@ -48,7 +48,7 @@ export function createServerViews({ store, bundles, toolNames }: ServerViewDeps)
       ...row,
       ...standing,
       ...(listing && { listing: await withLookAlikes(listing, row.id) }),
-      // Of one that was not looked at, nothing is gone.
+      // A server without a listing has lost nothing.
       differences: listing ? compare(approved, items) : [],
       asking: items
         .filter((item) => destroys(item) !== false && !isHarmless(item))

@@ -14,7 +14,7 @@ export function createSessionEnded(
   at: AtServer<'endSession'>,
 ) {
   return async ({ session, rootSession, principal }: EndedSession): Promise<void> => {
-    // What a sub-agent has is its tree's.
+    // A sub-agent uses its tree's session.
     if (session !== rootSession) return
     try {
       const servers = await store.list()

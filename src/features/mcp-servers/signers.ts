@@ -1,7 +1,7 @@
 import type { McpSigner } from '#runtime/catalog/types/mcp-sign-in.ts'
 import type { LinkStore } from './kept-values.ts'
 
-/** The store of a server's own object, and texts that nobody can guess. */
+/** The store of a server's own object, and a source of texts that cannot be guessed. */
 export interface SignersDeps {
   readonly store: LinkStore & {
     readonly list: (options: { readonly prefix: string }) => Iterable<[string, unknown]>
@@ -12,8 +12,8 @@ export interface SignersDeps {
 const prefix = 'signer '
 
 /**
- * Which principals have an object of their own at a server: those that began to sign in, so that all of them are found
- * when the server is removed. What stands for one in a browser's address says nothing of who it is.
+ * The principals that have an object of their own at a server: all that began to sign in, so that a removal of the
+ * server finds them. The reference that a browser's address shows says nothing of who the principal is.
  */
 export function createSigners({ store, secret }: SignersDeps) {
   const all = (): readonly McpSigner[] =>

@@ -4,12 +4,12 @@ import {
   type StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 
-/** Of this side's own making, outside of what the protocol reserves. */
+/** A code of our own, outside of the codes that the protocol reserves. */
 const streamEnded = -31_999
 
 /**
- * Fails a request whose stream ended without the answer: the library would wait for it until the time of the call is up.
- * After an answer nobody waits for this any more.
+ * Fails a request whose stream ended without the answer: the library would wait for it until the time of the call is
+ * up. After an answer this has no effect.
  */
 export function failWithStream(transport: StreamableHTTPClientTransport): void {
   const send = transport.send.bind(transport)
@@ -25,6 +25,6 @@ export function failWithStream(transport: StreamableHTTPClientTransport): void {
     })
 }
 
-/** It may have been done: nobody is told that to ask again is harmless. */
+/** The server may have done the call: the caller must not be told that a retry is harmless. */
 export const isStreamEnd = (error: unknown): boolean =>
   error instanceof ProtocolError && error.code === streamEnded

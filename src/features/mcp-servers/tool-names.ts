@@ -6,8 +6,8 @@ const reserved: ReadonlySet<string> = new Set(['read_resource', 'get_prompt'])
 const safeForm = /^[A-Za-z0-9_-]{1,36}$/
 
 /**
- * What a remote tool is called here. A name that is short and plain stays; any other gets a readable stem and a piece of
- * the hash of the whole name, so that it is the same each time and two never meet.
+ * The name of a remote tool here. A short and plain name stays; any other gets a readable stem and a piece of the
+ * hash of the whole name, so that it is the same each time and two never meet.
  */
 export function toToolName(remote: string, sha256: (text: string) => string): string {
   if (safeForm.test(remote) && !reserved.has(remote)) return remote

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 
-/** What the work comes to, or `tool_cancelled` as soon as the signal says so: the work itself may go on. */
+/** The work's outcome, or `tool_cancelled` as soon as the signal aborts: the work itself may go on. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(new IsolaError('tool_cancelled', 'The call is over.'))
@@ -10,7 +10,10 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   })
 }
 
-/** Work that ends after so long, with `tool_failed`. Its timer goes with it: one that stays would keep an object awake. */
+/**
+ * Ends work after `timeoutMs`, with `tool_failed`. The timer is cleared: a timer that stays would keep an object
+ * awake.
+ */
 export async function within<T>(
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,8 +1,8 @@
 import type { LinkStore } from './kept-values.ts'
 
 /**
- * A store that has nothing and takes nothing once it is left. What comes back late (a token that was renewed while its
- * server was removed, a list that was asked for before) undoes nothing then.
+ * A store that reads and writes nothing once it is left, so that a late answer (a renewed token of a removed server,
+ * an old listing) undoes nothing.
  */
 export function untilLeft(store: LinkStore) {
   let isLeft = false

@@ -1,6 +1,6 @@
 /**
- * Whether a URI is one that a template (RFC 6570) stands for: its fixed parts in their order, anything but nothing in
- * between. No template becomes a regular expression. What the server makes of the URI is the server's.
+ * Whether a URI fits a template (RFC 6570): its fixed parts in their order, with text in between. No template becomes
+ * a regular expression. The server decides about the URI itself.
  */
 export function fitsTemplate(uri: string, template: string): boolean {
   const fixed = template.split(/\{[^{}]*\}/)

@@ -17,7 +17,7 @@ import { createScratchpad } from './scratchpad.ts'
 
 type ScratchpadParts = Parameters<typeof createScratchpad>[0]
 
-/** What memory is made from. */
+/** The dependencies of memory. */
 interface MemoryParts
   extends Pick<ScratchpadParts, 'buildIndex'>, MemoryGatewayDeps, NoteStoreDeps {
   readonly memoryOwners: MemoryOwners
@@ -40,7 +40,7 @@ export function composeMemory({ buildIndex, ...parts }: MemoryParts) {
     knowledge: { ...knowledge, read: createDocumentReader(() => parts.clock.sleep(0)) },
     knowledgeTools: (settingsOf: KnowledgeToolDeps['settingsOf']) =>
       createKnowledgeTools({ gateway: knowledge, settingsOf }),
-    /** The keys of all notes, and what others seal. */
+    /** Seals the keys of all notes anew, and the values of other rooms. */
     rotate: async (others: () => Promise<Rotation>) =>
       joinRotations(await others(), await rotateKeys(gateways, parts.memoryOwners)),
     around: (deps: Pick<RunMemoryDeps, 'countTokens' | 'onFault'>) =>

@@ -7,8 +7,8 @@ const maxTextBytes = 64 * 1024
 const charsPerToken = 4
 
 /**
- * Keeps prompt templates in memory by id and version (I22, C4). Rendering is strict: what the text uses must be
- * given, what is given must be used, and nothing renders as a blank because it is unknown.
+ * Stores prompt templates in memory by id and version (I22, C4). Rendering is strict: each variable of the text must
+ * be given, each given value must be used, and an unknown variable never becomes a blank.
  */
 export function createPromptStore(): PromptStore {
   /** Versions of an id, in the order they were put. */

@@ -30,7 +30,7 @@ interface Asked {
 /** Whose the deployment's notes and documents are, for a plugin: no principal is called so. */
 const deployment = ':deployment'
 
-/** What is built in, or in its place the plugin that provides it: the same questions, and answers that were checked. */
+/** The built-in memory and knowledge, or the plugins that provide them: the same requests, and checked answers. */
 export const createProvided = (
   { memory, knowledge }: { readonly memory: MemoryGateway; readonly knowledge: KnowledgeGateway },
   ask: AskProvider,
@@ -55,7 +55,7 @@ function provided<Request extends Asked, Answer extends { readonly forgotten?: n
     if (!answered) return own(given)
     const answer = await toAnswer<Answer>(kind, answered, request)
     if (!given.verb.startsWith('forget') || given.ids) return answer
-    // What was kept before it was switched on goes with the rest.
+    // Notes that were stored before the plugin was enabled are deleted with the rest.
     const { forgotten = 0 } = await own(given)
     return { ...answer, forgotten: (answer.forgotten ?? 0) + forgotten }
   }
@@ -71,7 +71,7 @@ interface Gateway<Request, Answer> {
   readonly ofDeployment: () => Store<Request, Answer>
 }
 
-/** What each verb has to answer. */
+/** The fields that each verb has to answer. */
 const needed: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   memory: { add: 'added', search: 'notes', list: 'notes', get: 'notes', edit: 'notes' },
   knowledge: { put: 'state', search: 'passages', list: 'documents', get: 'documents' },
@@ -82,7 +82,10 @@ interface Kept {
   readonly agent?: string | undefined
 }
 
-/** Of what a plugin answers only what was asked for, of the places that were asked, with labels that it may give. */
+/**
+ * Keeps only the requested fields of a plugin's answer, of the requested places, with labels that the plugin may
+ * give.
+ */
 async function toAnswer<Answer>(
   kind: Kind,
   given: ProvidedAnswer,

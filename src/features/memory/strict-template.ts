@@ -55,7 +55,7 @@ class StrictInterpreter extends Interpreter {
   }
 }
 
-/** `user.name` as it stands in the text, as far as it is made of names. */
+/** The expression as the text has it (`user.name`), as far as it consists of names. */
 function describe(node: unknown): string {
   if (typeof node !== 'object' || node === null || !('type' in node)) return 'an expression'
   if (node.type === 'Identifier' && 'value' in node) return String(node.value)

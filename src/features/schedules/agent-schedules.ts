@@ -38,7 +38,7 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
     const named = { ...schedule, name: schedule.name ?? agentId }
     return [{ id, spec: toScheduleSpec(named, { when, work, limits: undefined }), there }]
   }
-  /** A subscription's id says all of it: one that reads otherwise is another one. */
+  /** A subscription's id covers its whole text: a changed text is another subscription. */
   const subscriptionsOf = (agent: ScheduledAgent) =>
     (agent.subscribes ?? []).map(async (asked) => {
       const parts = ['agent-subscription', agent.owner, agent.id, JSON.stringify(asked)]
@@ -51,14 +51,14 @@ export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
     { by, isDryRun = false }: { readonly by: ScheduleChanger; readonly isDryRun?: boolean },
   ) => {
     const { asker = there?.asker ?? agent.author } = agent
-    // Nobody has said by which key it would work.
+    // There is no key by which the schedule could work.
     if (!asker) return
     const keeper = keeperOf(agent)
     if (!there) {
       const schedule = { id, owner: `agent:${agent.id}`, asker, spec } as const
       const made = await gateway.ask(keeper, 'add', { schedule, by, isDryRun })
       if (isDryRun) return
-      // Whoever emits looks at the list, and what is emitted from now on is to be heard.
+      // Emitting sessions read the list of subscriptions: it must be in D1 before the next event.
       return void (await gateway.ask(keeper, 'poke', { schedules: [made] }))
     }
     const isSame = JSON.stringify([spec, asker]) === JSON.stringify([there.spec, there.asker])

@@ -8,7 +8,7 @@ import {
 } from '#runtime/session/types/schedule-object.ts'
 import type { Untold } from './rows.ts'
 
-/** Slots that nobody fired are an event too, of whoever has the schedule: told before the list says that it knows. */
+/** Publishes skipped slots as events of the schedule's owner, before the list marks them as published. */
 export const createMissedEvents =
   (bus: EventBus, sha256: (text: string) => string) =>
   async (untold: readonly Untold[]): Promise<void> => {

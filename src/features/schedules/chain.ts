@@ -5,7 +5,7 @@ import type { Schedule, Wanted, When } from '#runtime/session/types/schedule.ts'
 
 export const isWanted = (when: When): when is Wanted => 'event' in when
 
-/** Whether an event is what a subscription asks for, whoever may see it. */
+/** Whether an event matches a subscription's pattern; whether it may be seen is `visibilityOf`. */
 export const isMatch = (
   { event: pattern, where = {} }: Wanted,
   { name, payload }: Pick<Emitted, 'name' | 'payload'>,
@@ -14,8 +14,8 @@ export const isMatch = (
   Object.entries(where).every(([field, value]) => payload[field] === value)
 
 /**
- * Whether whoever subscribed may see an event: of its own sessions, or what a manifest made public, or, where it is asked
- * for, as somebody who sees everybody's (`role`: to be looked up now).
+ * Whether a subscription may see an event: events of its owner's own sessions, events that a manifest made public,
+ * and all events where the subscription asks for them and its owner's role allows it (`role`: look it up now).
  */
 export function visibilityOf(
   { asker, owner }: Pick<Schedule, 'asker' | 'owner'>,
@@ -23,11 +23,11 @@ export function visibilityOf(
   { principal, isPublic }: Pick<Emitted, 'principal' | 'isPublic'>,
 ): 'yes' | 'no' | 'role' {
   if (isPublic || principal === asker.principal) return 'yes'
-  // What a manifest asks for works in the operator's name, and sees no more by that.
+  // A manifest's subscription works in the operator's name, and does not see more for that.
   return of === 'everybody' && owner.startsWith('principal:') ? 'role' : 'no'
 }
 
-/** The rules by which no chain of events goes on for ever: what follows of an event for a subscription, or why nothing does. */
+/** The rules that end every chain of events: the next link for a subscription, or the reason why there is none. */
 export function follow(
   { id, when }: { readonly id: string; readonly when: Wanted },
   event: Pick<Emitted, 'id' | 'atMs' | 'chain'>,
@@ -52,7 +52,10 @@ export function follow(
 
 export const expired = 'the event is too old'
 
-/** As whoever hears it has to take it: the data of whose session it was, and of a stranger where that is somebody else. */
+/**
+ * The label of an event for its subscriber: the data of the principal whose session emitted it, and a stranger's
+ * where that is another principal.
+ */
 export function heardLabel(
   { name, label, principal }: Pick<Emitted, 'name' | 'label' | 'principal'>,
   hears: string,

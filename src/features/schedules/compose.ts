@@ -32,7 +32,7 @@ export interface ScheduleParts
   readonly installed: Pick<DeliverDeps, 'snapshot'> & Pick<PluginAdministration, 'show'>
 }
 
-/** Schedules: what the objects that keep them do, the way to them, and who watches. */
+/** Schedules: the host for objects that keep them, the gateway to those objects, and the watchdog. */
 export function composeSchedules({ sessions, governance, installed, ...parts }: ScheduleParts) {
   const gateway = createScheduleGateway(parts)
   const { submitAs } = sessions.entry

@@ -1,6 +1,6 @@
 /** So often it is tried to begin it. */
 export const maxTries = 8
-/** So often what came of it is taken to whoever is told. */
+/** The most attempts to deliver one outcome. */
 export const maxAttempts = 8
 
 const secondMs = 1_000
@@ -9,7 +9,7 @@ const minuteMs = 60_000
 const doubled = (firstMs: number, times: number, mostMs: number): number =>
   Math.min(mostMs, firstMs * 2 ** Math.min(times, 20))
 
-/** When a run is looked at again: soon at first, and one that waits for somebody seldom. */
+/** The delay until the next look at a run: short at first, long for a parked run. */
 export const lookDelayMs = (looks: number, isParked: boolean): number =>
   doubled(isParked ? 30 * secondMs : secondMs, looks, isParked ? 15 * minuteMs : minuteMs)
 

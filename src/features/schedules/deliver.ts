@@ -26,7 +26,7 @@ interface Delivered {
   readonly key: string
 }
 
-/** Takes what came of a slot to whoever is told. */
+/** Delivers a slot's outcome to its receiver. */
 export function createDeliver(deps: DeliverDeps): StepDeps['deliver'] {
   return async (to, what) => {
     switch (to.to) {
@@ -47,7 +47,7 @@ export function createDeliver(deps: DeliverDeps): StepDeps['deliver'] {
   }
 }
 
-/** As a message in a session that is there: a run that asks no model, and is over with it. */
+/** As a message in an existing session: a run without a model call, which ends at once. */
 async function toSession(
   { submitAs }: DeliverDeps,
   session: string,
@@ -59,7 +59,7 @@ async function toSession(
     session,
     mustExist: true,
     isNote: true,
-    // It ends as a run does: what hears of that is part of the same chain.
+    // The run ends like any other: a subscription to its end belongs to the same chain.
     ...(cause && { trace: cause.trace, chain: cause.chain }),
     messages: [{ role: 'user', text: said, taint: ['context'], ...defined({ label }) } as const],
   }

@@ -22,7 +22,7 @@ const changesOf = (spec: ScheduleSpec, was: ScheduleSpec): string =>
     .filter((name) => !isLike(Object(spec)[name], Object(was)[name]))
     .join(', ')
 
-/** Verbs that change what is there: one schedule, or with an agent all of that agent's. */
+/** Verbs that change existing schedules: one schedule, or all schedules of one agent. */
 export function createEditVerbs(
   { rows, keeper, storage, nowMs, checkUrl, wake }: VerbParts,
   verbs: Pick<Verbs, 'pause' | 'resume' | 'remove'>,
@@ -44,7 +44,7 @@ export function createEditVerbs(
       const changed = { ...rest, spec, asker, ...defined({ nextMs }) }
       if (isDryRun) return toView(changed)
       const edited = storage.transactionSync(() => {
-        // Up to now each moment of before has its row, and from then on each moment of the new ones: none is in both.
+        // Old times have rows up to now, new times from now on: no moment is in both.
         const before = isDueOtherwise ? keeper.settle(schedule, { isNow: true }) : schedule
         if (isDueOtherwise && (before.nextMs ?? Infinity) <= atMs) {
           const message =

@@ -17,23 +17,23 @@ import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Ask, SubmitAs } from '#runtime/session/types/submit-as.ts'
 
-/** What a firing is made with. */
+/** The dependencies of a firing. */
 export interface FiringDeps {
   readonly submitAs: SubmitAs
   readonly sessions: Pick<SessionGateway, 'at' | 'idFor'>
-  /** Whether whoever made a schedule may still ask for this. */
+  /** Whether the schedule's owner may still begin this work. */
   readonly mayBegin: SessionRuntime['mayBegin']
   readonly sha256: Sources['sha256']
 }
 
-/** What a firing's run came to. */
+/** The outcome of a firing's run. */
 export type Outcome =
   | { readonly state: 'open'; readonly isParked: boolean }
   | (Pick<Slot, 'text' | 'label' | 'tokens' | 'costNanoUsd'> & {
       readonly state: 'ended'
-      /** Of what failed: why. */
+      /** Why it failed. */
       readonly reason?: string
-      /** What the tool that was called answered. */
+      /** The output of the tool call. */
       readonly output?: unknown
     })
 
@@ -42,7 +42,7 @@ const maxCheckedChars = 8_000
 
 type Begun = Pick<Slot, 'session' | 'run'>
 
-/** Names the firing of a slot, and its check, among all: whoever asks twice asks for the same one. */
+/** Names the firing of a slot, and its check, among all: a repeated request means the same firing. */
 const keyOf = ({ schedule, slotMs, state, cause }: Slot, sha256: FiringDeps['sha256']): string =>
   sha256(
     lengthPrefixed(
@@ -50,7 +50,7 @@ const keyOf = ({ schedule, slotMs, state, cause }: Slot, sha256: FiringDeps['sha
     ),
   )
 
-/** Begins the run of a slot that is checking or running. Asked again it joins the run that is there. Throws what was refused. */
+/** Begins the run of a slot that is checking or running. A repeated call joins the same run. Throws a refusal. */
 export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps): Promise<Begun> {
   const { asker, id } = schedule
   const { spec = schedule.spec } = slot
@@ -75,14 +75,14 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
         role: 'user',
         text: textOf(work, slot),
         taint: ['user'],
-        // Its name, its task and its tool are its maker's words; what a check read is of wherever it read it.
+        // Name, task and tool are its owner's words; the output of a check has the label of its own sources.
         ...(slot.label && !isCheck && { label: slot.label }),
       },
       ...(cause ? [toMaterial(cause)] : []),
     ],
     // One trace for the whole chain: its first run's.
     ...(cause && { trace: cause.trace, chain: cause.chain }),
-    // Somebody may allow a call later: the firing waits for it.
+    // A principal may approve a call later: the firing waits for it.
     pauses: 'park',
     ...('tool' in work
       ? { directCall: { tool: work.tool, input: work.input }, isStateless: true }
@@ -104,11 +104,11 @@ function textOf(work: ScheduledWork, { checked }: Slot): string {
   return checked === undefined ? work.task : `${work.task}\n\nWhat its check found:\n${checked}`
 }
 
-/** What whoever works should know, and is no part of the task. */
+/** Facts for the agent about its firing; they are no part of the task. */
 const aboutOf = ({ name, heartbeat }: ScheduleSpec, { slotMs, language, cause }: Slot): string =>
   `This was begun by the ${cause ? 'subscription' : 'schedule'} ${JSON.stringify(name)}, ${cause ? `by the event ${cause.name}` : `due ${new Date(slotMs).toISOString()}`}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.${language === undefined ? '' : ` Answer in the language ${language}, unless the task names another.`}`
 
-/** What was emitted, beside the task and never as one: whoever wrote it, it is the label that counts. */
+/** The event's payload as material, never as the task: its label says who can have written it. */
 const toMaterial = ({
   name,
   id,
@@ -124,7 +124,7 @@ const toMaterial = ({
   return { role: 'user', text, taint: ['context'], label } as const
 }
 
-/** What whoever has nothing to tell answers. */
+/** The answer of an agent that has nothing to report. */
 const isNothing = (text: string): boolean => /^\W*nothing\W*$/i.test(text)
 
 /** Looks at the run of a slot. Throws where its session cannot be asked, and `request_not_found` if it is gone. */
@@ -164,7 +164,7 @@ function saidIn(output: unknown): string {
   return ['null', '{}', '[]'].includes(json) ? '' : json
 }
 
-/** What a check says: whether the work begins, and what it reads of it. */
+/** Whether a check's output calls for the work. */
 export function isCalledFor({ has }: Pick<ScheduledCheck, 'has'>, output: unknown): boolean {
   if (has === undefined) return Object(output).shouldRun === true
   const found: unknown = Object(output)[has]
@@ -173,7 +173,7 @@ export function isCalledFor({ has }: Pick<ScheduledCheck, 'has'>, output: unknow
 export const toChecked = (output: unknown): string =>
   headOf(JSON.stringify(output ?? null), maxCheckedChars)
 
-/** What may go well the next time, of what was refused or broke. */
+/** Whether an error may not occur at the next try. */
 export const isTransient = (error: unknown): boolean => {
   const code = errorCode(error)
   return (
@@ -182,6 +182,6 @@ export const isTransient = (error: unknown): boolean => {
   )
 }
 
-/** In words for whoever made the schedule: nothing of what broke inside. */
+/** The reason for the schedule's owner; faults inside stay out of it. */
 export const reasonOf = (error: unknown): string =>
   errorCode(error) === undefined ? 'it could not be begun' : errorMessage(error)

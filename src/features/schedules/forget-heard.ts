@@ -5,8 +5,8 @@ import type { ScheduleRows } from './rows.ts'
 import type { Verbs } from './verbs.ts'
 
 /**
- * What subscriptions of others heard of a person who is erased: first where it went is asked, so that it goes there,
- * and then it is taken away here. What was begun by an event of what it began is part of the same.
+ * Events of an erased principal that other principals' subscriptions received: `heardOf` lists where they went, so
+ * that erasure goes there, then `forgetHeard` deletes them here. Firings that such an event caused count, too.
  */
 export const createForgetVerbs = (rows: ScheduleRows): Pick<Verbs, 'heardOf' | 'forgetHeard'> => ({
   heardOf: ({ principal, limit }) =>

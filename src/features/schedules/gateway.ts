@@ -11,7 +11,7 @@ import type {
 } from '#runtime/session/types/schedule-object.ts'
 import type { ScheduleKeeper } from '#contracts/schedule.ts'
 
-/** What is needed of a Durable Object namespace. */
+/** The part of a Durable Object namespace that this module needs. */
 interface Namespace {
   readonly getByName: (name: string) => unknown
 }
@@ -22,7 +22,7 @@ export interface GatewayDeps {
   readonly sha256: (text: string) => string
 }
 
-/** Asks whoever keeps a schedule. An object that does not answer is `request_unavailable`. */
+/** Calls the object that keeps a schedule. An object that does not answer is `request_unavailable`. */
 export function createScheduleGateway({ namespaces, sha256 }: GatewayDeps): ScheduleGateway {
   const at = (keeper: ScheduleKeeper): ScheduleApi => {
     const name = keeper.slice(keeper.indexOf(':') + 1)

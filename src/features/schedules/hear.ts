@@ -10,17 +10,17 @@ import { leaveOfDay, maxQueued } from './settle.ts'
 import { countStop } from './stops.ts'
 import { nothingSpent, stoppedEvents } from './told.ts'
 
-/** Of what a subscription may do, one principal whose events it hears gets this part, unless it is its own. */
+/** The share of a subscription's limits that one principal's events may use, other than its owner's. */
 const sharers = 4
 
 export interface HearParts extends VerbParts, Pick<FiringDeps, 'mayBegin'> {}
 
-/** Longer than any event may still begin a run: one that is told again after that begins none. */
+/** Longer than any event may still begin a run: an event that is delivered again after that begins none. */
 const keepHeardMs = maxTtlMs + 86_400_000
 
 /**
- * An event that was emitted somewhere becomes a firing of each subscription here that wants it and may see it now. The
- * event's id is noted with it, in one go: told again it is known.
+ * An emitted event becomes a firing of each subscription here that wants it and may see it now. The event's id is
+ * stored with the firing, in one transaction: a repeated delivery changes nothing.
  */
 export function createHear({
   rows,
@@ -36,7 +36,7 @@ export function createHear({
     if (visibility !== 'role') return visibility === 'yes'
     return mayBegin({ ...asker, agent: spec.work.agent, seesEverybody: true })
   }
-  /** Where it hears of many principals none of them uses up what is for all. */
+  /** Refuses an event of a principal that has used its share of the limits. */
   const whyShared = (
     { id, asker, spec: { daily } }: Schedule,
     { principal }: Emitted,

@@ -6,7 +6,7 @@ import type { Tables } from './slot-rows.ts'
 export interface HeardRows {
   /** False if it was heard before: nothing is changed then. */
   readonly hear: (subscription: string, event: string, atMs: number) => boolean
-  /** What is older than that, once an hour: nothing finds it but a look through all. */
+  /** Deletes rows older than that, once an hour: no query but a full scan finds them. */
   readonly forgetHeard: (beforeMs: number) => void
 }
 

@@ -13,7 +13,7 @@ import { createForgetVerbs } from './forget-heard.ts'
 import { createHear } from './hear.ts'
 import { createChangeVerbs, createReadVerbs, type Verbs } from './verbs.ts'
 
-/** One job of an object, as whoever has made it knows it. */
+/** The one job of an object, as its job queue hands it out. */
 interface Job {
   readonly restore: () => void
   readonly at: (timeMs: number) => void
@@ -27,11 +27,11 @@ export interface HostDeps extends KeeperDeps {
   readonly createJob: (jobs: ScheduleJobs, id: string) => Job
 }
 
-/** It rings no sooner again: what could not be done now is not for now. */
+/** Minimum delay before the next alarm, to avoid a busy loop. */
 const breathMs = 100
 const brokenMs = 60_000
 
-/** The schedules of one object: its rows, its job and what it is asked. */
+/** The schedules of one object: its rows, its job and its verbs. */
 export const createScheduleHosts =
   (deps: HostDeps): CreateScheduleHost<DurableObjectStorage> =>
   (storage, lifecycle) => {
@@ -40,7 +40,7 @@ export const createScheduleHosts =
     const job = deps.createJob(lifecycle.jobs, scheduleJob)
     const nowMs = () => deps.clock.nowMs()
     let looking: Promise<void> | undefined
-    /** One at a time: the job and whoever pokes meet in the same look. */
+    /** At most one look at a time: the job and a `poke` share it. */
     const look = () => (looking ??= keeper.look().finally(() => (looking = undefined)))
     const wake = () => {
       const next = keeper.nextMs()
@@ -57,7 +57,7 @@ export const createScheduleHosts =
       async poke({ schedules }) {
         for (const told of schedules) {
           const own = rows.schedule(told.id)
-          // Said again, so that whoever watches knows when it is really due.
+          // Mirrored again, so that the watchdog reads when it is really due.
           if (own) rows.put(own)
           else rows.remove(told, [])
         }
@@ -85,10 +85,10 @@ export const createScheduleHosts =
         }),
       async answer({ verb, ask }) {
         await lifecycle.start()
-        // The pair is one of the table's, as its type says; the compiler does not keep the two together.
+        // Verb and `ask` are a pair of the table, as their type says; the compiler does not keep the two together.
         const answer = verbs[verb] as (given: unknown) => ScheduleAnswer | Promise<ScheduleAnswer>
         const reply = await toReply(async () => answer(ask))
-        // Whoever pokes found it late: its alarm may be lost, whatever its jobs say.
+        // The watchdog found the schedule late: the alarm may be lost, whatever the jobs say.
         if (verb === 'poke') await lifecycle.rearmAlarm()
         return reply
       },

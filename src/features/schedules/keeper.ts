@@ -12,7 +12,7 @@ import { missedEvents, nothingSpent, toTold } from './told.ts'
 export interface KeeperDeps extends StepDeps {
   readonly index: Pick<ScheduleIndex, 'tell'>
   readonly report: (incident: Incident) => void
-  /** Tells those who subscribe; absent where nobody can. Told again it is known. */
+  /** Publishes events to subscriptions; absent where the deployment has no bus. A repeated event is recognised. */
   readonly publish?: (untold: readonly Untold[]) => Promise<void>
 }
 
@@ -20,17 +20,17 @@ export interface KeeperDeps extends StepDeps {
 export const keepSlots = { most: 2_000, ms: 90 * 86_400_000 }
 const maxAtOnce = 20
 const tellAgainMs = 30_000
-/** What one ring does, one thing after the other of a slot: begin, look, deliver. */
+/** The most rounds of one look, one step of each slot a round: begin, check, deliver. */
 const maxRounds = 4
-/** A schedule that works is due again after so long, for whoever watches. */
+/** A schedule under way is due again after so long, so that the watchdog notices a lost alarm. */
 const watchedMs = 15 * 60_000
 
-/** The work of an object's schedules: what is due is settled, begun, looked at, delivered and told. */
+/** The work of an object's schedules: settles, begins, checks, delivers and publishes the slots that are due. */
 export interface Keeper {
-  /** Settles what is due. Synchronous: in the same go as what is read before or written after it. */
+  /** Settles the slots that are due. Synchronous: in one transaction with the reads and writes around it. */
   readonly settle: (
     schedule: Schedule,
-    how?: { /** Jitter or not: what is due has its row. */ readonly isNow: true },
+    how?: { /** Without jitter: a slot that is due gets its row at once. */ readonly isNow: true },
   ) => Schedule
   /** All that is to be done now. Never throws. */
   readonly look: () => Promise<void>

@@ -1,7 +1,7 @@
 import type { Notice } from '#runtime/session/types/schedule.ts'
 import { bodies, type Tables } from './slot-rows.ts'
 
-/** What a principal was told, and its settings. */
+/** The notices of a principal, and its settings. */
 export interface NoticeRows {
   readonly notices: (limit: number) => readonly Notice[]
   readonly addNotice: (notice: Notice, most: number) => void

@@ -2,7 +2,9 @@ import { errorCode } from '#contracts/errors.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Sources } from '#contracts/sources.ts'
 
-/** Who changes what manifests ask for, on the record: the operator, who allowed it with the plugin. */
+/**
+ * The author, on the record, of changes that manifests cause: the operator, who allowed the schedule with the plugin.
+ */
 export const byOperator = { principal: 'operator', trace: '' } as const
 
 /** The id of a schedule that follows from what it is of, so that it is made once. */
@@ -12,7 +14,7 @@ export const idFrom = (
   sha256: Sources['sha256'],
 ): string => `${prefix}_${sha256(lengthPrefixed(parts)).slice(0, 22)}`
 
-/** What was asked of a schedule; nothing where it is not there. */
+/** The answer about a schedule; `undefined` where the schedule does not exist. */
 export const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
   asked.catch((error: unknown) => {
     if (errorCode(error) !== 'request_not_found') throw error

@@ -17,10 +17,11 @@ export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
 const pageSize = 500
 
 /**
- * Brings the objects of plugins to what is enabled: each whose manifest has a schedule keeps it, in the operator's name,
- * who allowed it with the plugin; of the others none is left. Asked again it changes nothing. Never throws.
+ * Brings the objects of plugins in line with the enabled plugins: each plugin whose manifest has a schedule keeps it,
+ * in the name of the operator who allowed it; schedules of other plugins are removed. A second pass changes nothing.
+ * Never throws.
  *
- * @param plugin The one that was changed, so that one more of thousands costs as much as one of ten; absent: all.
+ * @param plugin The changed plugin, so that a change costs the same among thousands; absent: all.
  */
 export function createPluginSchedules(
   deps: PluginSchedulesDeps,
@@ -56,7 +57,7 @@ export function createPluginSchedules(
     if (kept) await drop(kept)
   }
 
-  /** By id: those that the objects of plugins keep. */
+  /** By id: the schedules that plugins' objects keep. */
   const allKept = async (): Promise<Map<string, Schedule>> => {
     const found = new Map<string, Schedule>()
     for (let after = ''; ;) {
@@ -75,7 +76,7 @@ export function createPluginSchedules(
         const there = kept.get(idOf(id))
         kept.delete(idOf(id))
         const when = there?.spec.when
-        // What is as it should be is asked nothing.
+        // A schedule that already matches its manifest needs no call.
         if (!when || !('cron' in when) || when.cron !== cron || there.spec.name !== name)
           await keep(id, name, cron)
       }

@@ -14,11 +14,11 @@ export interface PluginSubscriptionsDeps extends Pick<Sources, 'sha256'> {
 }
 
 /**
- * Brings the objects of plugins to what is enabled: the agent of each hears what its manifest subscribes to, in the
- * operator's name, who allowed it; of the others nothing is left. One that reads otherwise is another one. Asked again it
- * changes nothing, and asks nobody. Never throws.
+ * Brings the objects of plugins in line with the enabled plugins: the agent of each receives the events that its
+ * manifest subscribes to, in the name of the operator who allowed it; subscriptions of other plugins are removed. A
+ * changed text is another subscription. A second pass changes nothing and calls no object. Never throws.
  *
- * @param plugin The one that was changed; absent: all.
+ * @param plugin The changed plugin; absent: all.
  */
 export function createPluginSubscriptions(
   deps: PluginSubscriptionsDeps,
@@ -46,7 +46,7 @@ export function createPluginSubscriptions(
       for (const { plugin: owner, manifest } of subscribing)
         for (const one of subscriptionsOfManifest(manifest)) {
           const id = idOf(owner, one)
-          // The id says all of it: what is listed is as it should be.
+          // The id covers the whole text: a subscription in the list already matches.
           if (!left.delete(id)) await keep(owner, id, one)
         }
       for (const { id, owner, asker } of left.values()) {

@@ -4,7 +4,7 @@ import { bodies, createSlotRows, type SlotRows, type SqlValues } from './slot-ro
 import { createHeardRows, type HeardRows } from './heard-rows.ts'
 import { createNoticeRows, type NoticeRows } from './notice-rows.ts'
 
-/** What the schedules of one object are kept in. */
+/** The part of an object's storage that schedules use. */
 export interface ScheduleStorage {
   readonly sql: {
     readonly exec: (
@@ -15,7 +15,7 @@ export interface ScheduleStorage {
   readonly transactionSync: <T>(work: () => T) => T
 }
 
-/** A change of a schedule that its list has not been told of. */
+/** A change of a schedule that is not in D1 yet. */
 export interface Untold {
   readonly id: string
   /** Absent: it is gone. */
@@ -26,16 +26,17 @@ export interface Untold {
 }
 
 /**
- * The rows of an object's schedules. Synchronous, so that what is written without waiting in between lands in one go; tables
+ * The rows of an object's schedules. Synchronous, so that writes without an await between them are one transaction;
+ * tables
  * are made with the first row.
  */
 export interface ScheduleRows extends NoticeRows, HeardRows, SlotRows {
   readonly isMade: () => boolean
   readonly schedules: () => readonly Schedule[]
   readonly schedule: (id: string) => Schedule | undefined
-  /** With what its list is to be told of it. Its version goes up by itself. */
+  /** With the events for D1. The version goes up by itself. */
   readonly put: (schedule: Schedule, events?: readonly DraftEvent[]) => Schedule
-  /** With its slots; its list is told, also of one that is not here. */
+  /** Removes it with its slots, and from D1; also a schedule that only D1 still has. */
   readonly remove: (schedule: Schedule, events: readonly DraftEvent[]) => void
   readonly untold: (limit: number) => readonly Untold[]
   readonly told: (id: string, version: number) => void

@@ -3,21 +3,21 @@ import type { Limits } from '#contracts/lease.ts'
 import type { DaySpent, Schedule, Slot, SlotState } from '#runtime/session/types/schedule.ts'
 import { nextSlot } from './slots.ts'
 
-/** A slot that nobody fired within so long after it was due is late: what is done about it says `catchUp`. */
+/** A slot without a firing so long after it was due is late: `catchUp` decides about it. */
 export const graceMs = 60_000
-/** So many slots are settled in one go; what is left comes at once after it. */
+/** The most slots that one pass settles; the next pass follows at once. */
 export const maxSettled = 200
 /** So many firings of a schedule may wait for an earlier one. */
 export const maxQueued = 100
 
-/** What becomes of a slot that is due. */
+/** The state that a due slot gets. */
 export interface Verdict {
   readonly slotMs: number
   readonly state: Extract<SlotState, 'queued' | 'missed' | 'skipped'>
   readonly reason?: string
 }
 
-/** What follows of a schedule at a moment: slots that are settled, and the one that is next then. */
+/** The outcome of settling: the settled slots, and the next slot. */
 export interface Settled {
   readonly verdicts: readonly Verdict[]
   readonly nextMs: number | undefined
@@ -25,7 +25,7 @@ export interface Settled {
   readonly isBlocked?: true
 }
 
-/** What is there of a schedule's firings. */
+/** The state of a schedule's firings. */
 export interface UnderWay {
   /** Queued, checking or running. */
   readonly open: number
@@ -50,7 +50,7 @@ export function settleDue(
     due.push(next)
     next = nextSlot(spec.when, next)
   }
-  /** Where there are more than one go settles, none of these is the newest. */
+  /** While more slots are due than one pass settles, none of these is the newest. */
   const newest = next !== undefined && isDue(next) ? undefined : due.at(-1)
   const verdicts: Verdict[] = []
   let { open } = underWay
@@ -109,7 +109,7 @@ function whyMissed(
 /** The day of a moment, UTC. */
 const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
 
-/** What a day has had by now: nothing, once it is another one. */
+/** The amounts of the current day: zero once the stored day is over. */
 export function today({ day }: Pick<Schedule, 'day'>, nowMs: number): DaySpent {
   const now = dayOf(nowMs)
   return day.day === now ? day : { day: now, runs: 0, tokens: 0, costNanoUsd: 0 }
@@ -135,7 +135,7 @@ export function leaveOfDay(
   return { limits: Object.keys(all).length > 0 ? all : undefined }
 }
 
-/** What a firing that ended makes of its schedule: a failure counts, anything that worked forgets those before. */
+/** The schedule after a firing that ended: a failure counts up, a success resets the count. */
 export function afterSlot(
   schedule: Schedule,
   slot: Pick<Slot, 'state' | 'reason' | 'tokens' | 'costNanoUsd'>,

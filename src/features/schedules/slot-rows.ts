@@ -8,7 +8,7 @@ export interface Tables {
   readonly write: (query: string, ...values: SqlValues) => Rows
 }
 
-/** What became of slots, and what is to be done for them next. */
+/** The rows of slots, with the time of each slot's next look. */
 export interface SlotRows {
   readonly slot: (schedule: string, slotMs: number) => Slot | undefined
   readonly slots: (
@@ -17,7 +17,7 @@ export interface SlotRows {
   ) => readonly Slot[]
   /** The newest that was skipped for this reason since then. */
   readonly skippedSince: (schedule: string, reason: string, sinceMs: number) => Slot | undefined
-  /** How many runs since then are of a principal's events: those that wait or were begun, and those under way. */
+  /** The number of a principal's events since then that wait, run or have run; and how many of these are under way. */
   readonly begunFor: (
     schedule: string,
     principal: string,
@@ -25,19 +25,19 @@ export interface SlotRows {
   ) => { readonly all: number; readonly open: number }
   /** Queued, checking or running, the oldest first. */
   readonly open: (schedule: string) => readonly Slot[]
-  /** False if there is one of this moment: nothing is changed then. */
+  /** False if a slot of this moment exists: then nothing changes. */
   readonly addSlot: (slot: Slot, lookMs: number | undefined) => boolean
   readonly putSlot: (slot: Slot, lookMs: number | undefined) => void
   /** The schedule as it was, kept with what is under way and has none. When that is looked at stays. */
   readonly pin: (schedule: string, spec: ScheduleSpec) => void
-  /** What is to be looked at by then, the longest waiting first. */
+  /** The slots to look at by then, the longest waiting first. */
   readonly toLook: (nowMs: number, limit: number) => readonly Slot[]
   readonly nextLookMs: () => number | undefined
-  /** Those that events of a principal began, or of the chains of those; the oldest first. */
+  /** The slots that a principal's events began, or their chains; the oldest first. */
   readonly causedBy: (principal: string, limit: number) => readonly Slot[]
-  /** One goes, with the notice of it. @returns How many rows. */
+  /** Deletes one slot with its notice. @returns How many rows. */
   readonly forgetSlot: (slot: Pick<Slot, 'schedule' | 'slotMs'>) => number
-  /** Of those that ended go the oldest beyond so many, and what is older than that. */
+  /** Deletes ended slots: the oldest beyond so many, and slots older than that. */
   readonly prune: (
     schedule: string,
     keep: { readonly most: number; readonly sinceMs: number },

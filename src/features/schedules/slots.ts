@@ -2,9 +2,9 @@ import { toCron } from '#contracts/cron.ts'
 import type { Schedule, When } from '#runtime/session/types/schedule.ts'
 
 /**
- * The first slot after a moment; `undefined` if there is none. Of a cron expression: a time that the day of a change of
- * clocks does not have is due at its next valid minute, one that it has twice is due once, unless minute or hour begin
- * with a star: what is due in intervals is so each time.
+ * The first slot after a moment; `undefined` if there is none. A cron time that the day of a clock change skips is
+ * due at its next valid minute. A time that this day has twice is due once, unless minute or hour begin with a star:
+ * an interval is due each time.
  */
 export function nextSlot(when: When, afterMs: number): number | undefined {
   if ('event' in when) return undefined

@@ -26,14 +26,14 @@ import {
 } from './told.ts'
 
 export interface StepDeps extends FiringDeps, Pick<Sources, 'clock'> {
-  /** Takes what came of a slot to whoever is told, by a key that is the same each time. Throws why it did not get there. */
+  /** Delivers a slot's outcome to its receiver, by a key that is the same each time. Throws the reason of a failure. */
   readonly deliver: (
     to: DeliverTo,
     what: { readonly schedule: Schedule; readonly slot: Slot; readonly key: string },
   ) => Promise<void>
 }
 
-/** What a slot's row is changed by, each time out of what it is by then. */
+/** Changes of a slot's row, each made from the row as it is by then. */
 interface Changes {
   readonly change: (slot: Slot, work: (schedule: Schedule, slot: Slot) => void) => void
   /** Ends a slot, and lets the next one of its schedule begin. */
@@ -187,7 +187,7 @@ export function createStep(
       return await (slot.run === undefined ? submit(schedule, slot) : follow(schedule, slot))
     } catch (error) {
       change(slot, (current, own) => {
-        // One that has begun goes on, whatever cannot be asked about it now.
+        // A firing whose run has begun goes on, although its session does not answer now.
         if (isTransient(error) && (own.run !== undefined || own.looks < maxTries))
           return rows.putSlot({ ...own, looks: own.looks + 1 }, now() + retryDelayMs(own.looks))
         end(current, { ...own, state: 'failed', reason: reasonOf(error) })

@@ -4,10 +4,10 @@ import type { ScheduleRows } from './rows.ts'
 export const hourMs = 3_600_000
 
 /**
- * Counts an event that begins no run with those before it: behind a full queue each would be a row of the history and
- * one of the record, for as long as somebody emits.
+ * Counts an event that begins no run with those before it: behind a full queue each would add a row to the history
+ * and a row to the record, as long as events come in.
  *
- * @returns False where it is the first of its hour and reason, which is told.
+ * @returns False for the first of its hour and reason, which becomes an event.
  */
 export function countStop(
   rows: Pick<ScheduleRows, 'skippedSince' | 'putSlot'>,

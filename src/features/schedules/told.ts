@@ -42,7 +42,7 @@ export function stoppedEvents(
   return [{ type: 'subscription_stopped', data, principal: '', trace, atMs }]
 }
 
-/** Slots that nobody fired, as one event for each reason. */
+/** Slots that were skipped, as one event for each reason. */
 export function missedEvents(
   { id, owner }: Schedule,
   verdicts: readonly Verdict[],
@@ -64,7 +64,7 @@ export function missedEvents(
   return [{ type: 'schedule_missed', data, principal: '', trace: '', atMs }]
 }
 
-/** What is told of a slot that ended: that its schedule stopped, always; else what it said, where that is wanted. */
+/** The notice of a slot that ended: always if its schedule stopped, otherwise its text, where the schedule wants it. */
 export function deliveryOf(
   { to }: DeliverTo,
   { state, text }: Slot,
@@ -89,7 +89,7 @@ export const toNotice = (
   ...defined({ session }),
 })
 
-/** What the list of all schedules is told; a schedule that works is watched a while after. */
+/** The row for the list in D1; a schedule under way is due again soon, for the watchdog. */
 export function toTold(
   { id, schedule, owner, version, events }: Untold,
   dueMs: (schedule: Schedule) => number | undefined,
@@ -99,7 +99,7 @@ export function toTold(
   return { id, owner, version, events, schedule, ...defined({ dueMs: due }) }
 }
 
-/** Why something was not delivered, for whoever made the schedule. */
+/** Why a delivery failed, for the schedule's owner. */
 export const reasonOfDelivery = (error: unknown): string =>
   error instanceof OutboundError || errorCode(error) !== undefined
     ? errorMessage(error)

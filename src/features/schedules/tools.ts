@@ -14,7 +14,7 @@ export interface ScheduleToolDeps extends Pick<Sources, 'sha256' | 'clock'> {
   readonly gateway: Pick<ScheduleGateway, 'ask'>
 }
 
-/** Their names begin so; whoever has an id of its own may not have this one. */
+/** The prefix of their names; a plugin or server with an id of its own may not have it. */
 export const toolOwner = 'schedule'
 const maxListed = 50
 const text = (description: string) => ({
@@ -54,8 +54,8 @@ const idSchema = {
 }
 
 /**
- * The tools through which an agent proposes schedules: what would be made is shown to its person, who allows it or not.
- * Found like any other tool, and in no prompt.
+ * The tools by which an agent proposes schedules: the person sees the schedule before it is made, and allows it or
+ * not. They are found like any other tool, and are in no prompt.
  */
 export function createScheduleTools(deps: ScheduleToolDeps): readonly ToolEntry[] {
   const { gateway } = deps
@@ -98,7 +98,7 @@ const toEntry = (tool: Tool, isReadOnly = false): ToolEntry => ({
   isReadOnly,
   isIdempotent: true,
   ...(!isReadOnly && { needsApproval: true }),
-  // It works and spends later, in the name of whoever allows it.
+  // The schedule works and spends later, in the name of the approving principal.
   sinks: isReadOnly ? [] : ['write', 'spend'],
   yields: isReadOnly ? labelFrom('schedules', { integrity: 'data' }) : ownLabel,
   timeoutMs: 10_000,
@@ -139,7 +139,7 @@ async function proposed(
     principal,
     ...defined({ key, grant }),
   }
-  // The same call made again meets the one that it made.
+  // A repeated call meets the schedule that it made.
   const id = idFrom('sch', ['proposed', principal, idempotencyKey], sha256)
   const schedule = { id, owner, asker, spec }
   return toShown(await gateway.ask(owner, 'add', { schedule, by: { principal, trace } }))

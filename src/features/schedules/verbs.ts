@@ -9,7 +9,7 @@ import { isWanted } from './chain.ts'
 import { nextSlot, nextSlots } from './slots.ts'
 import { changeEvent, maxNotices, nothingSpent } from './told.ts'
 
-/** What an object answers to each verb. */
+/** The answer of an object to each verb. */
 export type Verbs = {
   readonly [Verb in ScheduleVerb]: (
     ask: ScheduleVerbs[Verb]['ask'],
@@ -30,14 +30,14 @@ const maxSchedules = 100
 const shownSlots = 5
 const maxKeyed = 100
 
-/** A moment that no slot has, behind all that there are: those of the clock are of whole seconds. */
+/** A unique timestamp after all slots; never a whole second, so that it cannot collide with a cron slot. */
 export function freeMoment(rows: Pick<ScheduleRows, 'slots'>, id: string, nowMs: number): number {
   const last = rows.slots(id, { limit: 1 })[0]?.slotMs ?? 0
   const next = Math.max(nowMs, last + 1)
   return next % 1_000 === 0 ? next + 1 : next
 }
 
-/** One that is not there and somebody else's look alike. */
+/** A schedule that does not exist and another principal's schedule look alike. */
 export const findIn =
   (rows: ScheduleRows) =>
   ({ id, principal }: { readonly id: string; readonly principal?: string }): Schedule => {
@@ -54,7 +54,7 @@ export const toView = (schedule: Schedule): ScheduleView => {
   return { ...schedule, next }
 }
 
-/** Verbs that change nothing of a schedule: none of them moves a slot. */
+/** Verbs that only read: none of them moves a slot. */
 export function createReadVerbs({
   rows,
 }: Pick<VerbParts, 'rows'>): Pick<
@@ -162,7 +162,7 @@ export function createChangeVerbs({
       const schedule = find(asked)
       if (schedule.paused) return toView(schedule)
       const atMs = nowMs()
-      // What is due already is not lost to the pause.
+      // Slots that are due already are not lost to the pause.
       const settled = storage.transactionSync(() => keeper.settle(schedule))
       const paused = { atMs, reason, by: by.principal }
       const event = changeEvent('schedule_paused', schedule, { ...by, atMs, reason })
@@ -172,7 +172,7 @@ export function createChangeVerbs({
       const schedule = find(asked)
       if (!schedule.paused) return toView(schedule)
       const atMs = nowMs()
-      // What was due meanwhile is on its history as skipped; of very much only the beginning is.
+      // Slots that fell due during the pause are in its history as skipped; of very many only the first.
       const {
         paused: _,
         nextMs: _old,

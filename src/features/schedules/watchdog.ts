@@ -19,8 +19,8 @@ const maxPoked = 50
 const glanceMs = 60_000
 
 /**
- * Looks whether an owner's alarm was lost: one indexed question, which finds nothing as long as none was. Those that
- * are late are asked to look themselves, so that a slot has one writer whoever notices. Never throws.
+ * Looks whether an owner's alarm was lost: one indexed query, which finds nothing as long as no alarm was lost. Late
+ * schedules are asked to look themselves, so that a slot has one writer. Never throws.
  */
 export function createWatchdog({ index, gateway, clock, onFault }: WatchdogDeps) {
   return async (): Promise<void> => {
@@ -37,8 +37,8 @@ export function createWatchdog({ index, gateway, clock, onFault }: WatchdogDeps)
 }
 
 /**
- * The same beside what somebody asked for, once a minute of an isolate at most: requests are a clock too where the
- * trigger has stopped. `undefined` where it is not time, at the cost of a comparison.
+ * The same look during a request, once a minute of an isolate at most: requests are a clock too where the trigger has
+ * stopped. `undefined` where it is not time, at the cost of a comparison.
  */
 export function createGlance(watch: () => Promise<void>, clock: WatchdogDeps['clock']) {
   let lastMs = -Infinity

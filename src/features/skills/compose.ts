@@ -21,7 +21,7 @@ interface SkillParts
     Pick<SkillLibraryDeps, 'buildIndex' | 'count'>,
     Pick<UploadReaderDeps, 'verify' | 'checkPaths' | 'fetchArchive' | 'readArchive'>,
     Pick<EmitSkillDeps, 'clock' | 'redact'> {
-  /** What is in force, as the Catalog knows it. */
+  /** The enabled skills, by the Catalog. */
   readonly installed: InstalledSkillsDeps['catalog']
   readonly skills: SkillStore
   readonly skillDrafts: SkillDraftStore
@@ -54,10 +54,10 @@ export function composeSkills(parts: SkillParts) {
       skillAdmission: admission,
       skillDrafts,
     },
-    /** What the Catalog searches. */
+    /** The Catalog's search over skills. */
     search: createSkillSearch({ bundled: sources, store, buildIndex }),
     bundledNames,
-    /** What agents have of them. */
+    /** The agents' access to skills. */
     ofAgents: {
       skills: library,
       emitSkill: createEmitSkill({

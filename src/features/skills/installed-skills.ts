@@ -7,7 +7,7 @@ import { entryFile } from './skill-text.ts'
 export interface InstalledSkillsDeps {
   readonly catalog: {
     readonly skills: InstalledSkills['search']
-    /** What is in force with the parts of these ids. */
+    /** The generation in force, with the extensions of these ids. */
     readonly around: (ids: readonly string[]) => Promise<Generation>
   }
   readonly loadBundle: (hash: string) => Promise<SkillBundle>

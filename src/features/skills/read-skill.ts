@@ -109,7 +109,7 @@ function toTexts(value: unknown): Readonly<Record<string, string>> {
 const requirementsOf = (metadata: Readonly<Record<string, string>>): readonly string[] =>
   (metadata[requiresKey] ?? '').split(/[\s,]+/).filter((one) => one !== '')
 
-/** What our own keys say that has no meaning. */
+/** Our own metadata keys whose value has no meaning. */
 function checkOwn({ metadata }: SkillText): readonly SkillDiagnostic[] {
   const kind = metadata[kindKey]
   const unknown = requirementsOf(metadata).filter((one) => !requirement.test(one))

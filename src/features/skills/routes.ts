@@ -56,10 +56,13 @@ const shared = {
 }
 const errors = [404, 409]
 
-/** What somebody brings: a skill, or where one or several are. */
+/** An upload: a skill, or the address of one or several. */
 const upload = z.union([sendSkillRequest, fetchSkillsRequest])
 
-/** `/api/operator/skills…`: the skills, and every change of those that were installed; `/api/personas`: what a caller may speak to. */
+/**
+ * `/api/operator/skills…`: the skills, and every change of installed skills; `/api/personas`: the personas that a
+ * caller may use.
+ */
 export default [
   route('GET /api/personas', {
     roles: talkers,

@@ -29,7 +29,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * What the specification has against these fields, beside an empty description: that alone keeps a skill from being loaded.
+ * The specification's objections to these fields. An empty description is not among them: it alone keeps a skill from
+ * being loaded.
  *
  * @param folder Name of the folder that the file is in.
  * @see https://agentskills.io/specification

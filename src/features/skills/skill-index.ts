@@ -2,8 +2,8 @@ import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type { SearchedSkill } from '#runtime/catalog/types/skill-catalog.ts'
 
 /**
- * A skill has to fit as well as one whose name has the query's rarest word would: what only shares a word or two of its
- * long text with a query is none that fits. In parts of what a word counts that no other skill has.
+ * A skill has to fit at least as well as a skill whose name has the query's rarest word: a long text that shares only
+ * a word or two with a query does not fit. In multiples of the weight of a word that no other skill has.
  */
 const leastFit = 1.4
 
@@ -11,7 +11,7 @@ const leastFit = 1.4
  * Ranks skills in an index of their own: their texts are long, and no tool is ranked against them. It is built anew when
  * it is asked about another list.
  *
- * @returns Those that fit, best first; never a persona.
+ * @returns The skills that fit, best first; never a persona.
  */
 export function createSkillIndex(buildIndex: BuildSearchIndex) {
   let built:
@@ -33,7 +33,7 @@ export function createSkillIndex(buildIndex: BuildSearchIndex) {
   }
 }
 
-/** What BM25 counts a word that one of `count` documents has, times what a fit takes. */
+/** The BM25 weight of a word that one of `count` documents has, times `leastFit`. */
 const leastScore = (count: number): number => leastFit * Math.log(1 + (count - 0.5) / 1.5)
 
 const toDocument = ({ name, description, text }: SearchedSkill) => ({

@@ -26,11 +26,11 @@ const maxNameChars = 64
 
 export interface SkillLibraryDeps extends SkillViewsDeps {
   readonly buildIndex: BuildSearchIndex
-  /** Those that are enabled beside the ones that ship; absent where none can be installed. */
+  /** The enabled skills that were installed; absent where the deployment cannot install skills. */
   readonly installed?: InstalledSkills | undefined
 }
 
-/** The skills that there are: those that ship, and those that were installed and are enabled. */
+/** All skills: the shipped skills, and the installed skills that are enabled. */
 export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
   const { sources, installed, buildIndex, count } = deps
   const rank = createSkillIndex(buildIndex)
@@ -40,7 +40,7 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
     if (searched?.of !== skills) searched = { of: skills, skills: skills.map(toSearched) }
     return rank(searched.skills, queries)
   }
-  /** Of all; while nobody can be asked, of those that ship. */
+  /** Ranks all skills; only the shipped skills while the catalog is unavailable. */
   const rankAll = (queries: readonly string[]) =>
     installed ? installed.search(queries).catch(() => rankShipped(queries)) : rankShipped(queries)
   const sourceOf = async (wanted: string): Promise<SkillSource | undefined> =>
@@ -49,10 +49,10 @@ export function createSkillLibrary(deps: SkillLibraryDeps): SkillLibrary {
   return {
     ...createSkillViews(deps),
     async find(queries, isThere) {
-      // What nobody can be asked about is not there now.
+      // A tool that cannot be looked up now counts as missing.
       const isHere: IsThere = (one) => isThere(one).catch(() => false)
       const ready = await Promise.all(
-        // Of those that lack something others take the place.
+        // Skills that lack a tool make place for the next ones.
         (await rankAll(queries)).map(async (skill) =>
           (await missingOf(skill, isHere)).length === 0 ? [skill] : [],
         ),
@@ -117,7 +117,7 @@ function toLoaded(
   const text = others.includes(file) ? skill.files[file] : undefined
   if (text !== undefined) return { ...own, text, tokens: count.ofText(text), files: [] }
   const has = others.length > 0 ? `It has ${others.join(', ')}.` : 'It has no other files.'
-  // What its files are called is its author's, too.
+  // The names of its files are its author's words, too.
   const label = others.length > 0 && tier === 'community' && { label: labelOfSkill(own) }
   return { ...refuse(`${name} has no file "${headOf(file, 200)}". ${has}`), ...label }
 }

@@ -9,14 +9,14 @@ import type { SkillSource } from '#runtime/catalog/types/skill.ts'
 import { createSkillIndex } from './skill-index.ts'
 import { toSearched } from './skill-text.ts'
 
-/** What may be found, and how it is ranked. */
+/** The skills to search, and their ranking. */
 interface SkillSearchDeps {
   readonly bundled: () => Promise<readonly SkillSource[]>
   readonly store: Pick<SkillStore, 'list'>
   readonly buildIndex: BuildSearchIndex
 }
 
-/** So many are named: whoever asked leaves out those that lack something, and takes the best of the rest. */
+/** The most candidates: the caller drops the skills that lack a tool, and takes the best of the rest. */
 const maxCandidates = 30
 
 /** The search of the Catalog over all skills, one index for all sessions. Rejects if they cannot be read. */
@@ -27,7 +27,7 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
     | undefined
   const load = async (): Promise<readonly SearchedSkill[]> => {
     const [own, enabled] = await Promise.all([bundled(), store.list('enabled')])
-    // One that ships hides another of its name, which was there before it shipped.
+    // A shipped skill hides an installed skill of its name, which was there before it shipped.
     const others = enabled.filter(({ name }) => !own.some((one) => one.name === name))
     return [...own.map(toSearched), ...others.map(({ version }) => version)]
   }
@@ -44,7 +44,7 @@ export function createSkillSearch({ bundled, store, buildIndex }: SkillSearchDep
     return found.flatMap(({ name, description, requires, tier }) => {
       const own = { name, description, requires }
       if (tier === undefined) return own
-      // What it came with may not count any more: a key was removed since.
+      // The tier at installation may be out of date: an operator may have removed the key since.
       const pin = pinOf(inForce.around(name), 'skill', name)
       return pin ? { ...own, tier: pin.tier } : []
     })

@@ -10,16 +10,16 @@ import type {
 import { digestOf, entryFile } from './skill-text.ts'
 import { storedZip } from './stored-zip.ts'
 
-/** What every client has to take of a skill, and no more than that goes out: SEP-2640, "Limits". */
+/** The limits that every client has to support; no larger skill goes out: SEP-2640, "Limits". */
 const maxFiles = 512
 const maxSizeBytes = 16 * 1_024 * 1_024
 /** Clients of Agent Skills Discovery drop an entry with a longer one. */
 const maxDescriptionChars = 1_024
 
-/** Of a skill that is in force here; what it requires others may have. */
+/** Skills in force here; a client may have the tools that a `gated` skill requires. */
 const states: readonly string[] = ['ready', 'gated']
 
-/** What is handed out of the skills that there are. */
+/** The skills that the deployment hands out to clients. */
 export function createSkillShelf({ show }: Pick<SkillLibrary, 'show'>): SkillShelf {
   const find = async (name: string): Promise<OutgoingSkill | string> => {
     const skill = await show(name, async () => true)
@@ -27,7 +27,7 @@ export function createSkillShelf({ show }: Pick<SkillLibrary, 'show'>): SkillShe
     if (skill.kind === 'persona') return `${name} is a persona, which is not offered to others.`
     if (!states.includes(skill.state)) return `${name} is not enabled.`
     const { frontMatter, tier } = skill
-    // What others read of it has to be what they find in the file.
+    // A client compares the description with the file: both must be the same.
     const description = frontMatter?.['description']
     if (frontMatter?.['name'] !== name || typeof description !== 'string')
       return `${name} is not offered: others could not read the top of its SKILL.md.`

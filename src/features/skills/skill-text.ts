@@ -12,7 +12,7 @@ export function instructionsOf({ files }: Pick<SkillSource, 'files'>): string {
   return typeof cut === 'string' ? '' : cut.body
 }
 
-/** What a search knows of one whose files are at hand. */
+/** The searchable fields of a skill whose files are at hand. */
 export const toSearched = (skill: SkillSource): SearchedSkill => ({
   name: skill.name,
   description: skill.description,

@@ -11,14 +11,14 @@ const maxDescriptionChars = 400
 export interface SkillViewsDeps {
   /** All that ship. May reject. */
   readonly sources: () => Promise<readonly SkillSource[]>
-  /** Those that were installed, whatever their state; absent where none can be. */
+  /** The installed skills in every state; absent where the deployment cannot install skills. */
   readonly store?: Pick<SkillStore, 'list' | 'find' | 'versions'> | undefined
   /** The files of a version. Rejects if they are not kept. */
   readonly loadBundle?: (hash: string) => Promise<SkillBundle>
   readonly count: { readonly ofText: (text: string) => number }
 }
 
-/** What an operator sees of skills. */
+/** The operator's views of skills. */
 export function createSkillViews({
   sources,
   store,
@@ -83,7 +83,7 @@ const toListed = ({ hash, tier, source, installedBy, installedAtMs }: SkillVersi
   return { hash, tier, source, installedBy, installedAtMs }
 }
 
-/** What it requires and is not there. */
+/** The tools and plugins that a skill requires and that are missing. */
 export async function missingOf(
   { requires }: Pick<SkillSource, 'requires'>,
   isThere: IsThere,
@@ -92,7 +92,7 @@ export async function missingOf(
   return requires.filter((_, at) => !there[at])
 }
 
-/** What a search shows of a description. */
+/** The short form of a description in search results. */
 export const toShort = (text: string): string =>
   text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text
 

@@ -35,7 +35,7 @@ const notYet = ({ type, data }: DeploymentEvent, field: string) => ({
 })
 
 /**
- * The statement that writes an event, to land in one go with the change it tells of.
+ * The statement that writes an event, for one batch with the change it reports.
  *
  * @param only The event is written only if this holds before the change: `?6` and on are its values. `data` is SQL
  *   for what the event tells, if the database is to add to `?5`.

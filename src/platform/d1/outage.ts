@@ -2,7 +2,7 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 
 const retryAfterMs = 5_000
 
-/** What SQLite says of a statement that is wrong whenever it is asked; all else is the database being away. */
+/** SQLite's messages about a statement that is wrong at any time; any other error means that the database is away. */
 const ofStatement =
   /SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG|AUTH)|D1_TYPE_ERROR|no such (table|column)|constraint failed/i
 

@@ -13,7 +13,7 @@ export const platformSums = `json_object(${platformUnits
   .map((unit) => `'${unit}', sum(coalesce(platform->>'${unit}', 0))`)
   .join(', ')})`
 
-/** What such an object says, without what is zero. */
+/** Parses such an object; amounts of zero are left out. */
 export function toPlatform(text: string | null | undefined): PlatformAmounts {
   const amounts = JSON.parse(text ?? '{}') as Record<string, number | null>
   return Object.fromEntries(

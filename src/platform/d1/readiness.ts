@@ -16,7 +16,10 @@ const message =
   'The database has no tables for this version. Locally run `npm start`, which makes them; for a deployment run ' +
   '`npx wrangler d1 migrations apply DB --remote`.'
 
-/** Whether the database answers at all, asked anew each time; one that takes longer than `timeoutMs` does not. */
+/**
+ * Whether the database answers at all, asked anew each time; an answer that takes longer than `timeoutMs` counts as
+ * none.
+ */
 export async function readDatabaseState(
   database: Database,
   { clock, timeoutMs }: { readonly clock: Pick<Clock, 'sleep'>; readonly timeoutMs: number },

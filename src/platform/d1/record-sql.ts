@@ -1,19 +1,19 @@
-// What writes and reads `audit_runs` has to agree on. An id is a time: see migrations/0001_isola.sql.
+// The terms that writers and readers of `audit_runs` share. An id is a time: see migrations/0001_isola.sql.
 
 export const idsPerMs = 100
-/** A row's events span at most this; one that arrives later or earlier than this is `off_time`. */
+/** A row's events span at most this; an event that arrives later or earlier than this is `off_time`. */
 export const spanMs = 60_000
 
 /** The highest id that was given. */
 export const newestId = `max(coalesce((SELECT max(id) FROM audit), 0), coalesce((SELECT max(id) FROM audit_runs), 0))`
 
-/** The database's own clock: one for everybody who writes. */
+/** The database's own clock: one for all writers. */
 export const nowMs = `CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)`
 
 /** The events of rows `r`, each as `e`. */
 export const runEvents = 'audit_runs AS r CROSS JOIN json_each(r.events) AS e'
 
-/** Of an event of `runEvents`, what `audit` has as columns. Its number is its place in the row. */
+/** The columns of `audit`, for an event of `runEvents`. Its number is its place in the row. */
 export const column = {
   id: 'r.id - r.last_seq + r.first_seq + e.key',
   session: 'r.session',
@@ -35,9 +35,9 @@ export const columns = Object.entries(column)
 /** Conditions on rows `r`, for those that can have an event in a time. */
 interface RowsWithin {
   readonly overlapping: readonly string[]
-  /** Of those that arrived in time, along the key. */
+  /** Rows that arrived in time, along the key. */
   readonly inTime: readonly string[]
-  /** Of the others, by the index that only they have. */
+  /** Rows that arrived off time, by the index that only they have. */
   readonly offTime: readonly string[]
 }
 

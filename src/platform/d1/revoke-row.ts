@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
 
-// One that another took the place of has ended, but not what was begun with it.
+// A key that another key replaced has ended, but work that was begun with it goes on.
 const credential = {
   open: () => '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)',
   end: 'revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL',
@@ -19,10 +19,10 @@ const revocable = {
 } as const
 
 /**
- * Takes back what a row of these tables gives, and tells of it, in one go. Of one that has ended nothing is told, and
- * it stays as it ended. Throws `request_unavailable`.
+ * Revokes a row of these tables and writes the event, in one transaction. A row that has ended stays as it ended,
+ * without an event. Throws `request_unavailable`.
  *
- * @returns Whether there was anything to take back.
+ * @returns Whether the row was still in force.
  */
 export async function revokeRow(
   database: Database,

@@ -14,7 +14,7 @@ export const composeModels = ({ config, clock, onFault, ...parts }: ModelParts) 
     ...parts,
     sleep: clock.sleep,
     nowMs: clock.nowMs,
-    // Whoever develops reads in the terminal what a server said; on a deployment the record has it.
+    // In development a server's failure is printed to the terminal; on a deployment the record has it.
     ...(config.isDevelopment && {
       onFailed: (failure: Parameters<typeof onFault>[0]) => onFault(failure),
     }),

@@ -12,14 +12,14 @@ export interface TokenEstimator extends TokenCounter {
   readonly ofRequest: (request: ModelRequest) => number
 }
 
-/** What chat formats add around each message. */
+/** The tokens that chat formats add around each message. */
 const perMessage = 4
-/** A guess: what an image costs depends on its size and the model. */
+/** A guess: the tokens of an image depend on its size and the model. */
 const perImage = 1_500
 
 /**
- * Estimates tokens and remembers what each message and tool counted for, by identity: a turn sends the whole
- * transcript again. What it remembers belongs to this estimator.
+ * Estimates tokens and remembers the count of each message and tool, by identity: a turn sends the whole transcript
+ * again. Its memory belongs to this estimator.
  */
 export function createTokenEstimator(): TokenEstimator {
   const ofSystem = rememberedText(textTokens)
@@ -44,7 +44,7 @@ export function createTokenEstimator(): TokenEstimator {
   }
 }
 
-/** What a call may cost at most: input × 1.25 + output cap (docs/design.md invariant 3). Without a price it is 0. */
+/** The most a call may cost: input × 1.25 + output cap (docs/design.md invariant 3). Without a price it is 0. */
 export function reservationFor(
   inputTokens: number,
   request: ModelRequest,

@@ -5,8 +5,8 @@ import { outputCap } from './estimate.ts'
 const leastOutputTokens = 256
 
 /**
- * The request with an output cap that can be paid: the cap that was asked for, or what is left, but no less than
- * `leastOutputTokens`. What not even that fits stays at the least, for the ledger to refuse.
+ * The request with an output cap that its lease can pay: the requested cap, or the rest of the lease, but no less
+ * than `leastOutputTokens`. If not even that fits, the cap stays at the least, for the ledger to refuse.
  */
 export function fittedRequest(
   request: ModelRequest,

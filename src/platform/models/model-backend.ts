@@ -5,7 +5,7 @@ import type { PriceOf, WindowOf } from './prices.ts'
 /** The limit of a whole call unless its agent or caller sets one: waits, retries and other models included. */
 export const defaultTimeoutMs = 120_000
 
-/** What selection adds to a caller's options. */
+/** The options that selection adds to a caller's. */
 export interface BackendCall extends ModelCallOptions {
   /** Called with the first piece of a reply: from here on no other model may take over. */
   readonly onHeard?: () => void
@@ -28,6 +28,6 @@ export interface RegisteredBackend {
   readonly isOpen: boolean
   /** It may be given the address of an image. */
   readonly isPublic: boolean
-  /** How much a model takes and gives, if anybody said. */
+  /** The most tokens that a model takes and gives, where they are known. */
   readonly windowOf: WindowOf
 }

@@ -28,15 +28,15 @@ export interface ModelProviders {
   readonly count: TokenCounter
   /** Every server may be given the address of an image. */
   readonly takesAddresses: boolean
-  /** What `/v1/models` names; asks nobody. */
+  /** The models of `/v1/models`; sends no request. */
   readonly list: () => readonly ModelListing[]
-  /** The same models with what is known of them, and how they did as this isolate saw it. */
+  /** The same models with their capabilities and prices, and their health in this isolate. */
   readonly status: () => readonly ModelStatus[]
 }
 
 /**
- * Builds the configured providers and selects among them: by name (`<provider>/<model>`, a bare name, or nothing for the
- * default), then by what a request needs, then by score. What no provider serves falls to the default, as
+ * Builds the configured providers and selects among them: by name (`<provider>/<model>`, a bare name, or nothing for
+ * the default), then by what a request needs, then by score. A name that no provider serves falls to the default, as
  * `substituted`; a provider that fails before its first delta is followed by the next of the list. The offline model
  * serves development, or where it is the explicit default.
  */
@@ -59,7 +59,7 @@ export function createModelProviders(
     tokens,
   })
 
-  /** What a caller may name: the defaults, then what is known. */
+  /** The models that a caller may name: the defaults, then the declared ones. */
   const served = (): readonly Target[] => [
     ...new Map([...defaults(), ...registry.known()].map((one) => [idOf(one), one])).values(),
   ]
@@ -87,7 +87,9 @@ export function createModelProviders(
     return known
   }
 
-  /** One that is known to take less is passed over for it; behind one that nobody declared nobody is asked. */
+  /**
+   * The target with the largest window. A target whose window is not declared ends the search: it may take any size.
+   */
   function largest(targets: readonly Target[]): Target | undefined {
     if (targets.length < 2) return targets[0]
     const open = targets.findIndex(
@@ -141,7 +143,7 @@ export function createModelProviders(
   }
 }
 
-/** Names of models that anybody asked for; more are not kept. */
+/** The most names of requested models that are cached: a client can send any name. */
 const maxKept = 500
 
 const idOf = ({ provider, model }: Target): string => `${provider}/${model}`

@@ -26,7 +26,7 @@ export interface OpenAiProviderOptions {
   readonly sleep: Clock['sleep']
   readonly tokens: TokenEstimator
   readonly priceOf: PriceOf
-  /** The operator's word for this server; without it the model's name decides, and what the server says. */
+  /** The operator's setting for this server; absent: the model's name decides, and the server's errors. */
   readonly outputCapField?: OutputCapField
   /** It may be given addresses of images. Without it only what was fetched here is sent. */
   readonly isPublic?: boolean
@@ -44,7 +44,7 @@ const firstBackoffMs = 500
 const maxRetryAfterMs = 20_000
 
 /**
- * Answers through an OpenAI-compatible `POST /chat/completions`, streamed if somebody reads along.
+ * Answers through an OpenAI-compatible `POST /chat/completions`, streamed if a reader follows the reply.
  *
  * Transient failures (429, 5xx, network) are tried at most twice more, if the caller's lease allows it, and only while
  * nothing of a reply has arrived. `parameters.timeoutMs` limits the whole call, waits included. A reply that lost its
@@ -98,7 +98,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
             tries -= 1
             continue
           }
-          // Nothing came that anybody could have read: the next try begins anew.
+          // The reply had no text for a reader: the next try begins anew.
           if (failure.code === 'model_empty_reply') watch.forget()
           const waitMs = waitFor(failure, tries)
           const isLast = watch.hasHeard() || tries === maxTries || waitMs >= timeoutMs
@@ -123,7 +123,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       const toolCalls = withOpaque(reply.toolCalls, opaque, service)
       return {
         text,
-        // Not every service keeps to it: what it was not to ask for is not done.
+        // Not every service obeys: without parallel calls only the first counts.
         toolCalls:
           request.parameters.parallelToolCalls === false ? toolCalls.slice(0, 1) : toolCalls,
         finishReason,

@@ -17,7 +17,7 @@ export type PriceRow = readonly [
 ]
 type Tier = readonly [inputTokens: number, inputUsdPerMillion: number, outputUsdPerMillion: number]
 
-/** What a public price list said on a day, by `<vendor>/<name>`. */
+/** A public price list of one day, by `<vendor>/<name>`. */
 export interface PriceFile {
   readonly repository: string
   readonly path: string
@@ -27,7 +27,7 @@ export interface PriceFile {
   readonly models: Readonly<Record<string, PriceRow>>
 }
 
-/** What is known of a model of one provider; `undefined` if nothing is. */
+/** The price of one provider's model; `undefined` if it is not known. */
 export type PriceOf = (model: string) => KnownPrice | undefined
 export type WindowOf = (model: string) => ModelWindow | undefined
 
@@ -63,8 +63,8 @@ export const firstPriceOf =
   }
 
 /**
- * Reads the file for the server of a vendor; `undefined` is somebody's gateway. What a vendor gives away is free at its
- * own server only. What a router says nothing of, long inputs, costs there what the model's maker asks.
+ * Reads the file for a vendor's server; `undefined` is a gateway. A vendor's free model is free at its own server
+ * only. Long inputs without a router's price cost there what the model's maker asks.
  */
 export function readPriceFile(file: PriceFile, vendor: string | undefined) {
   const source = sourceOf(file)
@@ -116,7 +116,7 @@ function findRow({ models }: PriceFile, names: readonly string[]) {
 /** Vendors whose models the file has by their names alone. */
 const unprefixed = ['anthropic', 'openai']
 
-/** What the file calls `<vendor>/<name>` if it does as with the vendor's other models. */
+/** The file's key for `<vendor>/<name>`, if it follows the pattern of the vendor's other models. */
 export const usualKey = (name: string): string => {
   const [vendor = '', ...rest] = name.split('/')
   return unprefixed.includes(vendor) ? rest.join('/') : name

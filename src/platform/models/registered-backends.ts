@@ -109,8 +109,8 @@ export function createBackends(
 }
 
 /**
- * Those of `ISOLA_PRICES` that are for a provider: what names it comes before what names a model only. What names
- * another one of `providers` is no model's name here, though a router may have a model that is called so.
+ * The entries of `ISOLA_PRICES` for a provider: a name with the provider comes before a name of the model alone. A
+ * name with another one of `providers` is no model's name here, though a router may have a model of that name.
  */
 const pricesFor =
   (prices: ModelConfig['prices'] = {}, providers: readonly string[]) =>
@@ -132,7 +132,7 @@ const pricesFor =
 const pricesOf = (models: ModelServer['models']): Record<string, TokenPrice> =>
   Object.fromEntries(models.flatMap(({ name, price }) => (price ? [[name, price]] : [])))
 
-/** What somebody declared comes before what the price file says. */
+/** The operator's declaration comes before the price file. */
 function declaredWindow(
   models: ModelServer['models'],
   source: string,

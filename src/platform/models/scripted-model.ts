@@ -38,7 +38,7 @@ export interface ScriptedModel extends ModelProvider {
 }
 
 /**
- * A model that says what it is told to, for tests and for hosts that want no model at all (I19).
+ * A model that follows a script, for tests and for hosts that want no model at all (I19).
  *
  * Counts exactly, so that a lease's bound is exact too. A script that has run out fails with `model_invalid_reply`.
  */

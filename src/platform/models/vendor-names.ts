@@ -1,4 +1,4 @@
-/** Whose server it is, by the end of its host; one that is not here is somebody's gateway. */
+/** The vendor of a server, by the end of its host; a host that is not in this list is a gateway. */
 const vendorByHost: readonly (readonly [string, string])[] = [
   ['api.openai.com', 'openai'],
   ['api.anthropic.com', 'anthropic'],
@@ -35,10 +35,10 @@ export function vendorOf(baseUrl: string | undefined): string | undefined {
 }
 
 /**
- * Under which `<vendor>/<name>` a server's model may be in the price file, the best one first. At a vendor's own server only that vendor's
- * prices count. At a gateway a prefix must name the vendor; a name alone is one of the makers whose models nobody else
- * prices: open weights cost something else at each host. A version's date makes no difference where the file has
- * no such version.
+ * The names `<vendor>/<name>` under which a server's model may be in the price file, best first. At a vendor's own
+ * server only that vendor's prices count. At a gateway a prefix must name the vendor; a bare name counts only for
+ * makers whose models no other host prices: open weights cost something else at each host. A version's date makes no
+ * difference where the file has no such version.
  */
 export function vendorNames(vendor: string | undefined): (model: string) => readonly string[] {
   return (model) => {

@@ -21,7 +21,7 @@ export function createWorkersAiProvider(options: {
   const { ai, over, sleep, tokens, priceOf } = options
   return createOpenAiProvider({
     id: 'workers-ai',
-    // Never reached: what is sent goes to the binding.
+    // Never reached: requests go to the binding.
     baseUrl: 'https://workers-ai.invalid/v1',
     send: over(createBindingFetch(ai)),
     sleep,

@@ -1,12 +1,12 @@
 import type { ScheduleJobs } from '#runtime/session/types/schedule-object.ts'
 
-/** One durable job of an object: it comes at the earliest time that somebody asked for. */
+/** One durable job of an object: it runs at the earliest time that was requested. */
 export interface PlannedJob {
-  /** After a restart: when it was to come. Makes a table, so only where there is something to do. */
+  /** After a restart: restores the time of the next run. Makes a table, so only where there is work to do. */
   readonly restore: () => void
-  /** Written in the same go as what needs it. */
+  /** Written in the same transaction as the rows that need it. */
   readonly at: (timeMs: number) => void
-  /** Does what it is for. What is asked for meanwhile is `work`'s to see. @returns When it comes again, if it does. */
+  /** Runs the job. `work` has to see requests that arrive meanwhile. @returns When it runs again, if it does. */
   readonly run: (
     work: () => Promise<number | undefined>,
   ) => Promise<{ rescheduleAt: number } | undefined>

@@ -2,7 +2,7 @@ import { OutboundError } from '#contracts/outbound.ts'
 import { isOfThisMachine } from '#contracts/public-host.ts'
 import { isOutside, isPublicHost } from './types/public-host.ts'
 
-/** What an address is judged by. */
+/** The facts by which an address is judged. */
 export interface AddressRules {
   /** Only then is loopback reachable (the operator turned development mode on). */
   readonly isDevelopment: boolean
@@ -16,7 +16,7 @@ export interface AddressRules {
 export function checkAddress(text: string, rules: AddressRules): URL {
   const url = parseUrl(text, rules.from)
   const { operator } = rules
-  // The very address that was set, as it is for every call of a model.
+  // The very address of the setting: the usual case for model calls.
   if (operator === text || (operator !== undefined && isOfOperator(url, operator))) return url
   if (url.username !== '' || url.password !== '')
     throw refused('a URL with a user name or password')
@@ -49,8 +49,8 @@ function parseUrl(text: string, from: URL | undefined): URL {
 }
 
 /**
- * Whether the operator vouches for an address: it is the one that was set, on another port of that host, or beside it in
- * a network of the operator's own. Another address outside leads to none of these.
+ * Whether the operator vouches for an address: the address of the setting, another port of its host, or an address
+ * beside it in a network of the operator's own. A setting outside opens no address inside.
  */
 function isOfOperator(url: URL, operator: string): boolean {
   const set = new URL(operator)
@@ -67,7 +67,7 @@ const isLedFromOutside = ({ from, operator }: AddressRules): boolean =>
 const loopbackSpelling =
   /^(?:https?:)?\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?#]|$)/i
 
-/** Loopback must be written as one of three names: 0x7f.1 and its kin stay refused in development too. */
+/** Loopback must be written as one of three names: other spellings such as 0x7f.1 stay refused in development too. */
 function isLoopbackAsWritten(text: string, url: URL): boolean {
   const isAbsolute = /^\s*([a-z][a-z0-9+.-]*:|[\\/]{2})/i.test(text)
   return loopbackSpelling.test(isAbsolute ? text : url.href)

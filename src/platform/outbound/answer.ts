@@ -3,10 +3,10 @@ import type { Clock } from '#contracts/sources.ts'
 import type { Deadline } from './deadline.ts'
 import { sizeText } from './size-text.ts'
 
-/** A response, and what holds while it is read. */
+/** A response, and its limits while it is read. */
 export interface Received {
   readonly response: Response
-  /** Who answered. */
+  /** The address that answered. */
   readonly url: URL
   readonly maxBytes: number
   readonly deadline: Deadline
@@ -15,7 +15,10 @@ export interface Received {
   readonly toError: (error: OutboundError) => Error
 }
 
-/** What the platform unpacks itself, as it is spelled to be: the bytes of any other encoding come as they are. */
+/**
+ * Encodings that the platform unpacks itself, in their usual spelling: the bytes of any other encoding come
+ * unchanged.
+ */
 const unpacked = /^(identity|gzip|br)?$/
 
 /** Reads a response piece by piece, so that it is never larger in memory than it may be, however well it was packed. */
@@ -61,7 +64,7 @@ export function createAnswer(received: Received): Answer {
   }
 
   async function text(): Promise<string> {
-    // Of a known length, and not packed: nothing is to be counted.
+    // A known length without an encoding: no bytes need counting.
     const length = Number(headers.get('content-length') ?? Number.NaN)
     if (encoding === '' && length <= maxBytes && !reader)
       return unbroken(response.text()).finally(deadline.end)
@@ -82,7 +85,7 @@ export function createAnswer(received: Received): Answer {
       const stream = hasNoBody ? null : toStream({ read, cancel })
       return new Response(stream, { status, statusText, headers: left })
     }
-    // What is not unpacked nobody can look through.
+    // A body that cannot be unpacked cannot be searched for secrets.
     const how = `encoded in a way that is not supported: ${encoding.slice(0, 40)}`
     if (!isUnpacked) throw failed('unsupported', `The answer is ${how}.`)
     // A value may lie across two pieces, so all of it is read first.

@@ -14,7 +14,7 @@ export interface OutboundParts {
 /** Reads pictures: from public hosts, and from hosts of this machine that are among those. */
 type OpenImageReader = (openHosts: OpenHosts) => ReadImage
 
-/** The one way out, over the platform's network. No other file of ours calls its fetch. */
+/** The one egress, over the platform's network. No other file of ours calls its fetch. */
 export function composeOutbound({
   config: { isDevelopment },
   clock: { sleep },

@@ -5,11 +5,11 @@ import type { Clock } from '#contracts/sources.ts'
 export interface Deadline {
   /** Ends what is under way: when it is late, or when the caller says so. */
   readonly signal: AbortSignal | undefined
-  /** What the work comes to; rejects with `late` as soon as it is. */
+  /** The work's outcome; rejects with `late` as soon as the time is up. */
   readonly within: <T>(work: Promise<T>) => Promise<T>
   /** Why it is over before its end, if it is. */
   readonly problem: (cause?: unknown) => OutboundError | undefined
-  /** Its timer goes with it: one that stays would keep an object awake. */
+  /** Clears the timer: a timer that stays would keep an object awake. */
   readonly end: () => void
 }
 
@@ -35,7 +35,7 @@ export function startDeadline(
       reject(tooLate())
     })
   })
-  // Nobody may be waiting.
+  // The caller may have stopped waiting.
   late.catch(() => {})
   return {
     signal: signal ? AbortSignal.any([over.signal, signal]) : over.signal,

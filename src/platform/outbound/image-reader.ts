@@ -2,11 +2,11 @@ import { defined } from '#contracts/defined.ts'
 import { OutboundError, type OpenHosts, type Send } from '#contracts/outbound.ts'
 import { maxImageBytes, type ReadImage } from './types/read-image.ts'
 
-/** Somebody waits for the answer. */
+/** Short: the client waits for the answer. */
 const maxImageMs = 15_000
 const maxRedirects = 5
 
-/** What models take, by how it begins: what a server says of it proves nothing. */
+/** The types that models take, by their first bytes: a server's own claim proves nothing. */
 const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -15,11 +15,11 @@ const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
 ]
 
 /**
- * Pictures come in over the one way out: from public hosts, on every redirect, and in development from those hosts of
- * this machine that an operator opened. What is refused is refused before anything is asked, so that a caller does not learn which
+ * Fetches images through the one egress: from public hosts, on every redirect, and in development from the hosts of
+ * this machine that an operator opened. A refusal comes before any request, so that a caller does not learn which
  * ports of the machine answer.
  *
- * @param openHosts What the operator opened.
+ * @param openHosts The hosts that the operator opened.
  */
 export function createImageReader(send: Send, openHosts: OpenHosts = async () => []): ReadImage {
   return async (url, { signal, maxBytes = maxImageBytes, onHop } = {}) => {

@@ -12,7 +12,7 @@ export const methodAfter = (status: number, method: string): string =>
 const credentialHeaders =
   /^(authorization|cookie2?|.*(api[-_]?key|token|secret|auth|session|signature).*)$/i
 
-/** The request that follows a redirect. What opens something stays with the origin that it was for. */
+/** The request after a redirect. Credentials stay with the origin that they were for. */
 export function hopAfter(
   hop: OutboundHop,
   to: {

@@ -19,7 +19,7 @@ import { hopAfter, isRedirect, methodAfter } from './redirect.ts'
 import { sizeText } from './size-text.ts'
 import type { WatchedBody } from './watched-body.ts'
 
-/** What every request goes over. */
+/** The dependencies of every request. */
 export interface SendDeps {
   /** Always called with `redirect: 'manual'`. */
   readonly carry: Carrier
@@ -75,7 +75,7 @@ async function follow(request: OutboundRequest, sending: Sending) {
     await response.body?.cancel()
     if (redirects >= maxRedirects)
       throw new OutboundError('redirects', `More than ${maxRedirects} redirects.`)
-    // First: what refuses the address otherwise names it, and with it what it holds.
+    // First: another refusal would name the address, and with it a secret that it may hold.
     redaction?.checkRedirect(location, { isElsewhere: originAt(location, hop) !== hop.url.origin })
     const next = { text: location, method: methodAfter(status, hop.method), from: hop.url }
     const to = await allow(next, sending)
@@ -93,7 +93,7 @@ interface Target {
   readonly from: URL | undefined
 }
 
-/** The rules of everybody, then those of whoever asks. What is refused is reported. */
+/** Applies the rules for all requests, then the caller's own. Reports each refusal. */
 function allow({ text, method, from }: Target, sending: Sending): URL | Promise<URL> {
   const { rules, isDevelopment } = sending
   const refuse = (error: unknown): never => {

@@ -7,7 +7,7 @@ export interface WatchedBody {
 /**
  * A text as a body of which the last byte is a piece of its own. The platform says "Network connection lost." of a
  * refused connection and of a lost answer alike; but it takes the last piece only after the connection stands, TLS
- * included, and the pieces before it are written. What was not taken, no server can have read.
+ * included, and the pieces before it are written. No server can have read a piece that was not taken.
  */
 export function watchedBody(text: string): WatchedBody {
   const bytes = new TextEncoder().encode(text)

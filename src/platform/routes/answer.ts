@@ -7,10 +7,12 @@ import type { AnyRoute } from './route.ts'
 
 /** A body or a query without a field. */
 export const noFields = z.strictObject({})
-/** Of a route that needs nothing in its body: there may be an empty object, and nothing else. */
+/** The body of a route that needs none: an empty object may be there, and nothing else. */
 export const noBody = noFields.optional()
 
-/** Checks a request against its route, in this order: query, what the route refuses early, body. Then the handler answers. */
+/**
+ * Checks a request against its route, in this order: query, the route's early check, body. Then the handler answers.
+ */
 export async function answer<Deps>(
   route: AnyRoute<Deps>,
   deps: Deps,

@@ -41,7 +41,7 @@ export async function readZip(request: Request): Promise<Uint8Array> {
   return readBytes(request, true)
 }
 
-/** What somebody who is nobody yet may send. */
+/** The most bytes of a form from a stranger. */
 const maxSmallBytes = 64 * 1024
 
 /** Reads what a form sent. Throws `request_unsupported_media_type`, `request_too_large` or `request_invalid`. */

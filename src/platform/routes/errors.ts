@@ -57,7 +57,7 @@ const defaultRetryAfterMs = 5_000
 /** Waiting a moment does not help: OpenAI has a type of its own for it, and no client is to try again by itself. */
 const quota = 'request_insufficient_quota'
 
-/** An error as it goes out. `status` is 500 and nothing is told for anything that has no code of ours. */
+/** An error as it goes out. `status` is 500, without a text, for any error that has no code of ours. */
 export interface OutgoingError {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

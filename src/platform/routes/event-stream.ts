@@ -16,7 +16,7 @@ export interface StreamView {
   readonly fail: (error: unknown) => string
 }
 
-/** Who reads an event stream, and what follows when they are gone. */
+/** The reader of an event stream, and the work after the reader is gone. */
 export interface EventStreamOptions {
   readonly clock: Clock
   /** Aborts when the client goes away. */
@@ -28,7 +28,7 @@ export interface EventStreamOptions {
 const heartbeatMs = 2_500
 const heartbeat = ': still here\n\n'
 
-/** A stream that ended before what it told of did. The run is not concerned. */
+/** A stream that ended before its run did. The run goes on. */
 export function brokenOff(cause?: unknown): IsolaError {
   const message = 'The stream broke off. The run goes on, and its result is kept.'
   return new IsolaError('request_unavailable', message, { transient: true, cause })
@@ -66,7 +66,7 @@ export function openStream(source: ReadableStream<Uint8Array>, view: StreamView)
     }
   }
   const first = read()
-  // Its failure is told where it is awaited; without a reader it is no unhandled rejection.
+  // Its failure is handled where it is awaited; without a reader it must not be an unhandled rejection.
   first.catch(() => {})
   let isFirst = true
   return {
@@ -95,7 +95,7 @@ export const toEventStream = (
   options: EventStreamOptions,
 ): ReadableStream<Uint8Array> => showStream(openStream(source, view), options)
 
-/** The same of a stream that is read already. */
+/** The same for a stream whose first item was read. */
 export function showStream(
   opened: OpenedStream,
   options: EventStreamOptions,
@@ -120,7 +120,7 @@ export function showStream(
     for (let leftMs = heartbeatMs; ; leftMs = lastSentMs + heartbeatMs - clock.nowMs()) {
       if (leftMs > 0) await clock.sleep(leftMs, ended.signal)
       else {
-        // A client that does not read what is there has no use for more.
+        // A client that does not read has no use for a heartbeat.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(heartbeat))
         lastSentMs = clock.nowMs()
       }
@@ -137,7 +137,7 @@ export function showStream(
     },
     async pull(controller) {
       const { text, isLast } = await opened.next().catch((error: unknown) => ({
-        // What fails since we left says nothing of the source.
+        // A failure after our own leaving says nothing of the source.
         text: ended.signal.aborted ? '' : view.fail(error),
         isLast: true,
       }))

@@ -7,12 +7,12 @@ import type { HttpContext } from './types.ts'
 const sessionId = /^ses_[0-9A-Za-z]{22}$/
 const runId = /^run_[0-9A-Za-z]{22}$/
 
-/** Whether this can be a session's id; says nothing of whether there is one. */
+/** Whether this can be a session's id; the session may not exist. */
 export function isSessionId(text: string): boolean {
   return sessionId.test(text)
 }
 
-/** Whether this can be a run's id; says nothing of whether there is one. */
+/** Whether this can be a run's id; the run may not exist. */
 export function isRunId(text: string): boolean {
   return runId.test(text)
 }
@@ -30,7 +30,7 @@ export function readPrintable(
   throw new IsolaError('request_invalid', message, { param: name })
 }
 
-/** The same key and body join the run that is there. */
+/** The same key and body join the existing run. */
 export function readIdempotencyKey(headers: Headers): string | undefined {
   return readPrintable(headers, 'idempotency-key', 255)
 }

@@ -52,7 +52,7 @@ export function toHtml(title: string, body: string, width: '' | 'wide' = ''): st
 <body><main${width && ` class="${width}"`}>${body}</main></body></html>`
 }
 
-/** What others say of themselves must be text wherever it stands. Controls and direction marks would forge what is around it. */
+/** A stranger's text must stay text wherever it stands. Controls and direction marks would forge the text around it. */
 export function escape(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')

@@ -1,6 +1,9 @@
 import type { HttpContext } from './types.ts'
 
-/** Without this what follows an answer, or a closed connection, would be dropped with it. Failures are nobody's here. */
+/**
+ * Without this, work after an answer, or after a closed connection, would be dropped with it. Failures are ignored
+ * here.
+ */
 export function keepAlive(context: HttpContext, work: Promise<unknown>): void {
   const settled = work.catch(() => undefined)
   try {

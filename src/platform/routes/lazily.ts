@@ -1,4 +1,4 @@
-/** Brings something when it is first asked for, and once. One that could not be brought is tried again by the next. */
+/** Loads a value on its first use, and once. A load that failed is tried again by the next use. */
 export function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined
   return () =>

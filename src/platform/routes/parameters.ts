@@ -4,6 +4,6 @@ type Given = {
   readonly [Name in keyof ModelParameters]?: ModelParameters[Name] | null | undefined
 }
 
-/** Parameters as a body has them under our names; what is `null` there is not set. */
+/** The parameters of a request body under our names; a field that is `null` is left out. */
 export const toParameters = (given: Given): ModelParameters =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value != null)) // the same names

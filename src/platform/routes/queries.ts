@@ -17,11 +17,11 @@ const everyPrincipal = '*'
 export const seesEverybody = (role: Role): boolean => role === 'operator' || role === 'auditor'
 
 /**
- * Whose rows a list has: the caller's own; an auditor, who has none, reads those of every principal.
+ * The principal whose rows a list has: the caller; an auditor, who has none, reads the rows of every principal.
  *
  * @param wanted A principal, or `*` for all.
  * @param what The rows, as the refusal names them.
- * @returns Nothing for all.
+ * @returns `undefined` for all.
  */
 export function ofCallers(
   { id, role }: Pick<Principal, 'id' | 'role'>,

@@ -8,18 +8,18 @@ export type OnFault = (error: unknown, requestId: string, secrets?: readonly str
 
 /** One request, with what the app knows of it. No type of a web framework: a feature knows none. */
 export interface RequestContext {
-  /** Who asks. Of a route for anyone there is none: it must not look. */
+  /** The caller. Absent on a route for anyone, whose handler must not read it. */
   readonly caller: Principal
   readonly requestId: string
   readonly raw: Request
   readonly params: Readonly<Record<string, string>>
-  /** The query as it was sent; of a name that is there twice, the first. */
+  /** The query as it was sent; of a repeated name, the first value. */
   readonly search: Readonly<Record<string, string>>
-  /** Whom limits and the record go by: the address, as Cloudflare tells it, and the request. */
+  /** The client for limits and the record: the address, as Cloudflare reports it, and the request. */
   readonly client: Client
   /** The caller's W3C trace if it sent a valid one, else a new one: the same for all of a request. */
   readonly trace: () => Pick<Submission, 'trace' | 'traceLink'>
-  /** Who changes something, and in which request: what the record has of it. */
+  /** The author of a change and its request, for the record. */
   readonly by: () => Administrator
   /** Says with the refusal which scopes a client may ask for next. */
   readonly needScopes: (scopes: readonly Scope[]) => void

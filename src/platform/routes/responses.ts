@@ -25,7 +25,7 @@ export function eventStreamResponse(
   })
 }
 
-/** On an answer to a repeated request: what it asks for had been taken in before. */
+/** The header of an answer to a repeated request: its work had been accepted before. */
 export function replayed(isReplayed: boolean): Readonly<Record<string, string>> {
   return isReplayed ? { 'idempotent-replayed': 'true' } : {}
 }

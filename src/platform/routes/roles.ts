@@ -1,4 +1,4 @@
-// Who routes are for. A route names one of these lists: `npm run generate` takes the name over into the table.
+// The roles of routes. A route names one of these lists: `npm run generate` takes the name over into the table.
 
 export const anyone = 'anyone'
 export const operators = ['operator'] as const

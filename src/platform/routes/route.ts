@@ -5,13 +5,13 @@ import type { RequestContext } from './request.ts'
 /** The methods that routes have; HEAD follows from GET, OPTIONS from all. */
 export type Method = 'GET' | 'POST' | 'DELETE'
 
-/** Who a route is for. */
+/** The callers of a route. */
 export type Access = 'anyone' | readonly Role[]
 
 /** A method and a path: `GET /api/schedules/:id`. */
 export type RouteName = `${Method} /${string}`
 
-/** What a route answers with one status. */
+/** An answer of a route with one status. */
 export interface RouteReply {
   /** In a few words. */
   readonly is: string
@@ -25,9 +25,9 @@ export interface RouteReply {
   readonly json?: z.ZodType
 }
 
-/** What a client sees of a route: its types are made of this. Errors have one shape, whatever the route. */
+/** The client's view of a route: the client's types are made of this. Errors have one shape, whatever the route. */
 export interface RouteShape {
-  /** What a part of the path is, by its name. */
+  /** The description of each variable of the path, by its name. */
   readonly params?: Readonly<Record<string, string>> | undefined
   readonly query?: z.ZodObject | undefined
   readonly headers?: readonly (keyof typeof requestHeaders)[] | undefined
@@ -62,7 +62,7 @@ type BodyOf<Body> =
       ? z.output<Body>
       : undefined
 
-/** A request of a route: what it brings was checked against the declaration. */
+/** A request of a route: its parts were checked against the declaration. */
 export interface RouteRequest<Params, Query, Body> extends RequestContext {
   readonly params: { readonly [Name in keyof Params]: string }
   readonly query: Query extends z.ZodType ? z.output<Query> : undefined
@@ -82,7 +82,7 @@ export interface Route<
   readonly handle: (deps: Deps, request: AnyRequest) => Answer | Promise<Answer>
 }
 
-/** What every handler can be given: `route` has made the types of each its own. */
+/** The request of any handler: `route` has made the types of each its own. */
 export interface AnyRequest extends RequestContext {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** A text of ours or of somebody else: what is said of it stands beside it. */
+/** Any text, ours or a stranger's: each use describes it. */
 export const text = z.string()
 export const flag = z.boolean()
 /** Counts, places, bytes. */
@@ -33,13 +33,13 @@ export const diffedLines = z
     'In order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, two blanks as it was, `…` for those left out that are as they were.',
   )
 
-/** What is odd about what was made, in words for a person; absent if nothing is. */
+/** Oddities of the created thing, in words for a person; absent if there are none. */
 export const warnings = z
   .array(text)
   .optional()
   .describe('A limit that is under one model call, and what follows from that.')
 
-/** What a day may spend, or has spent. */
+/** The limit of a day, or its spending. */
 export const dayAmount = z.object({
   tokens: count.nullable().describe('`null`: no limit.'),
   costUsd: usd.nullable().describe('US dollars; `null`: no limit.'),

@@ -1,6 +1,6 @@
 import type { Targets } from './targets.ts'
 
-/** What a first model call of an agent takes: instructions and tools as they ship, and an answer of some length. */
+/** The usual size of an agent's first model call: instructions and tools as they ship, and an answer of some length. */
 const usualCall = { inputTokens: 1_800, outputTokens: 2_048 }
 /** The least with which one is made at all. */
 const leastCall = { inputTokens: 1_800, outputTokens: 256 }
@@ -10,7 +10,7 @@ interface SmallLimits {
   readonly costUsd?: { readonly field: string; readonly limit: number | null | undefined }
 }
 
-/** `warnings` of an answer about limits that are under one model call; nothing if none is. */
+/** `warnings` of an answer about limits that are under one model call; `undefined` without any. */
 export function warningsOf(deps: Pick<Targets, 'models'>, { tokens, costUsd }: SmallLimits) {
   const price = deps.models.status()[0]?.price
   const costOf = (call: typeof usualCall) =>

@@ -8,33 +8,33 @@ import type { ModelProvider } from '#contracts/model.ts'
 /** The one agent the kernel itself creates. */
 export const orchestrator = 'orchestrator'
 
-/** The models of the deployment: who answers, what `/v1/models` names, and how they did. */
+/** The models of the deployment: the model that answers, the list of `/v1/models`, and their state. */
 export interface HttpModels {
   readonly provider: ModelProvider
   readonly list: () => readonly ModelListing[]
   readonly status: () => readonly ModelStatus[]
 }
 
-/** What a name of an agent or a model is looked up in. */
+/** The lists in which a name of an agent or a model is looked up. */
 export interface Targets {
   readonly agents: Pick<AgentDirectory, 'list' | 'runnable' | 'isSeen'>
-  /** Brings `agents` up to date; with the name of an agent that is not there, to this very moment. Never throws. */
+  /** Brings `agents` up to date; with the name of an unknown agent, without a cache. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly models: HttpModels
 }
 
-/** Whom a request is for: an agent, and the model that it names, if it does. */
+/** The target of a request: an agent, and the model that the request names, if any. */
 export interface Target {
   readonly agent: string
   readonly model?: string
 }
 
-/** What somebody may talk to. What is not in it is answered like what is not there. */
+/** The agents and models that a caller may use. A name outside of it is answered like a name that does not exist. */
 export type Reach = Pick<Rights, 'agents' | 'models'>
-/** The same with who that is. */
+/** The same with the caller's id. */
 export type Asker = Reach & Pick<Principal, 'id'>
 
-/** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
+/** The meaning of `model` on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
 export async function resolveTarget(deps: Targets, reach: Asker, model: string): Promise<Target> {
   const isAgent = isServed(deps.models, model)
     ? hasAgent(deps, reach, model) || (await isUnlistedAgent(deps, reach, model))
@@ -44,14 +44,17 @@ export async function resolveTarget(deps: Targets, reach: Asker, model: string):
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
 }
 
-/** The agents there are for somebody, the orchestrator first. */
+/** The agents that a caller may use, the orchestrator first. */
 export function agentNames(deps: Targets, { agents }: Reach): readonly string[] {
   const names = deps.agents.list().map((agent) => agent.name)
   const all = [orchestrator, ...names.filter((name) => name !== orchestrator)]
   return agents ? all.filter((name) => agents.includes(name)) : all
 }
 
-/** Whether this agent is there: also one without a plugin, and one that is not known yet, since it may have come a moment ago. */
+/**
+ * Whether this agent exists: also an agent without a plugin, and an agent that is not loaded yet, since it may have
+ * been enabled a moment ago.
+ */
 export async function lookForAgent(deps: Targets, reach: Asker, agent: string): Promise<boolean> {
   if (hasAgent(deps, reach, agent)) return true
   if (await isStored(deps, reach, agent)) return true
@@ -60,9 +63,9 @@ export async function lookForAgent(deps: Targets, reach: Asker, agent: string): 
 }
 
 /**
- * A server that takes any name says nothing of this one: an agent's comes first, and who names a model asks nobody. A
- * database that is away keeps nobody from a model. Throws `request_model_not_found` for one that waits or is put aside,
- * so that nobody else answers in its name.
+ * A server that takes any name proves nothing about this name: an agent of that name comes first. A request that
+ * names a listed model needs no query, and a database that is away blocks no model. Throws `request_model_not_found`
+ * for an agent that waits for its approval or is off, so that no model answers in its name.
  */
 async function isUnlistedAgent(deps: Targets, reach: Asker, model: string): Promise<boolean> {
   if (isListed(deps.models, model)) return false
@@ -83,12 +86,12 @@ const mayBeStored = ({ agents }: Asker, agent: string): boolean =>
 const isListed = (models: HttpModels, model: string): boolean =>
   models.list().some(({ id }) => id === model || id.endsWith(`/${model}`))
 
-/** Whether this agent is there, and the caller may talk to it. */
+/** Whether this agent exists, and the caller may talk to it. */
 export function hasAgent(deps: Targets, reach: Reach, agent: string): boolean {
   return agentNames(deps, reach).includes(agent)
 }
 
-/** The models that may be named: none without the orchestrator, who runs them. */
+/** The models that may be named: none without the orchestrator, which runs them. */
 export function modelListings(deps: Targets, reach: Reach) {
   if (!hasAgent(deps, reach, orchestrator)) return []
   return deps.models.list().filter(({ id }) => mayName(deps.models, reach, id))
@@ -121,7 +124,7 @@ export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): s
   }
 }
 
-/** The same for a model that is not there and for one that the caller may not name. */
+/** The same for a missing model and for a model that the caller may not name. */
 export function noSuchModel(): IsolaError {
   const message = 'There is no such model or agent. GET /v1/models lists them.'
   return new IsolaError('request_model_not_found', message, { param: 'model' })

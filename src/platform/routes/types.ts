@@ -8,7 +8,7 @@ import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
 import type { OnFault } from './request.ts'
 
-/** What every request needs, whatever its route. Each route names what it needs besides. */
+/** The dependencies of every request. Each route names its own besides. */
 export interface RequestDeps {
   readonly sources: Sources
   /** Absent where the platform lacks what sign-ins need: then keys alone let a caller in. */
@@ -19,7 +19,7 @@ export interface RequestDeps {
   readonly refreshAgents?: (agent?: string) => Promise<void>
 }
 
-/** What the app needs before a route answers. */
+/** The dependencies of the app before a route answers. */
 export interface GuardDeps extends RequestDeps {
   readonly authenticate: Authenticate
   readonly limits: Pick<RequestLimits, 'request'>
@@ -35,11 +35,11 @@ export interface GuardDeps extends RequestDeps {
   readonly onRequest?: (entry: RequestEntry) => void
 }
 
-/** What a request carries on its way through the app. */
+/** The values that a request carries through the app. */
 export interface HttpEnv {
   Variables: {
     requestId: string
-    /** The headers that a page of another origin may read of the answer; absent where it may read none of it. */
+    /** The headers that a page of another origin may read of the answer; absent: none. */
     corsExposed?: string
     principal: Principal
     /** The scopes that a token would have needed: for the answer that refuses it. */

@@ -5,7 +5,7 @@ import { toParam } from './json-shape.ts'
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
-/** Checks fields against a schema; throws `request_invalid` that names the first wrong one and what to do. */
+/** Checks fields against a schema; throws `request_invalid` that names the first faulty field and the remedy. */
 export function parseFields<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -39,7 +39,7 @@ function explain(issue: Issue, value: unknown, above: Path): { path: Path; text:
   return { path, text: decapitalize(issue.message) }
 }
 
-/** Of the ways a union could have matched, the one that was meant: that knows most of the fields, and came furthest. */
+/** The branch of a union that was meant: it knows most of the fields, and came furthest. */
 function closest(branches: readonly (readonly Issue[])[]): Issue | undefined {
   return branches
     .flatMap((issues) => {
@@ -56,7 +56,7 @@ function closest(branches: readonly (readonly Issue[])[]): Issue | undefined {
     )[0]?.first
 }
 
-/** What is said of a field that should not be there is said of that field. */
+/** An error about an unexpected field names that field, which is one level below the error's path. */
 const depthOf = ({ code, path }: Issue): number =>
   path.length + (code === 'unrecognized_keys' ? 1 : 0)
 

@@ -1,7 +1,7 @@
 /**
- * Stands in for what writes JSON Schema from schemas of zod (scripts/generate-zod.mjs): each class of zod brings its
- * part of that, and nothing asks for it in the Worker. What clients are told of our API is written before (`npm run openapi`),
- * and tools come with a JSON Schema. Should that change, it fails in so many words.
+ * Stands in for zod's writer of JSON Schema (scripts/generate-zod.mjs): each class of zod brings its part of it, and
+ * the Worker never uses it. The OpenAPI document is written before (`npm run openapi`), and tools come with a JSON
+ * Schema. Should that change, this fails with a clear error.
  */
 function unused(): never {
   throw new Error('The Worker has no code that writes JSON Schema: use JSON Schema itself.')

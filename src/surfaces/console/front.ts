@@ -13,10 +13,10 @@ export interface FrontDeps extends Pick<GuardDeps, 'readiness'> {
   readonly models: Targets['models']
 }
 
-/** What a browser asks of any host before its user has a key. */
+/** The pages that a browser may request before its user has a key. */
 export function addFrontRoutes(app: HttpApp, add: AddOpen, deps: FrontDeps): void {
   const show = createFront(deps)
-  // Not by `add`, which answers every method: what is no browser gets what it would get without a page.
+  // Not by `add`, which answers every method: a client that is no browser gets the same as without a page.
   app.get('/', (context, next) => (wantsPage(context) ? show(context) : next()))
   const headers = { 'cache-control': 'public, max-age=86400' }
   const svg = () => file(icon, { ...headers, 'content-type': 'image/svg+xml' })
@@ -51,7 +51,7 @@ function createFront(deps: FrontDeps): (context: HttpContext) => Promise<Respons
   }
 }
 
-/** What every request would be refused for, as it would be told to whoever asks. */
+/** The fault for which every request would be refused, in the words of that refusal. */
 async function problemOf({ readiness }: FrontDeps): Promise<string | undefined> {
   try {
     const state = await readiness()
@@ -65,7 +65,7 @@ function modelOf(deps: FrontDeps): string | undefined {
   try {
     return selectedModel(deps)
   } catch (error) {
-    // A model setting that names nothing is told to those who may know.
+    // A faulty model setting is shown to operators, and not on this page.
     if (errorCode(error) !== undefined) return undefined
     throw error
   }

@@ -1,17 +1,20 @@
 import { escape, toHtml } from '#platform/routes/html.ts'
 
-/** What the page at `/` says of this deployment. */
+/** The facts about this deployment on the page at `/`. */
 export interface Front {
   /** The address under which it was asked. */
   readonly origin: string
   readonly isDevelopment: boolean
-  /** What answers where no model is named. */
+  /** The model for requests that name none. */
   readonly model: string | undefined
   /** Why every request is refused just now. */
   readonly problem: string | undefined
 }
 
-/** What this is, that it runs, and how to talk to it. For anybody: it holds no secret, and a deployment's model is not named. */
+/**
+ * Names the program, says that it runs, and how to connect. Any stranger may read it: it holds no secret, and names
+ * no model of a deployment.
+ */
 export function frontPage(front: Front): string {
   const { origin, isDevelopment, problem } = front
   const base = escape(`${origin}/v1`)

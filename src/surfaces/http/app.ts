@@ -23,7 +23,7 @@ import type {
   HttpHandler,
 } from '#platform/routes/types.ts'
 
-/** What the app needs besides its routes. */
+/** The dependencies of the app, besides those of its routes. */
 export type AppDeps = GuardDeps & FrontDeps & AgentSkillDeps
 
 /**
@@ -65,7 +65,7 @@ function createLazySkills(deps: AgentSkillDeps): HttpHandler {
   return async (context, next) => (await load())(context, next)
 }
 
-/** Also the last net: what is thrown and is no Error passes the router's own handler by. */
+/** Also the last net: a thrown value that is no Error passes by the router's own handler. */
 function addRequestId(app: HttpApp, deps: GuardDeps, paths: Mount['paths']): void {
   app.use('*', async (context, next) => {
     const { clock, ids } = deps.sources
@@ -89,7 +89,7 @@ function addRequestId(app: HttpApp, deps: GuardDeps, paths: Mount['paths']): voi
   })
 }
 
-/** The route as it is in the table: an address may hold what somebody wrote. */
+/** The path pattern of the table in place of the address: a client's text in an address must not reach the record. */
 function entryOf(context: HttpContext, paths: Mount['paths'], ms: number): RequestEntry {
   const { req, res } = context
   // The first of them answers: `compact` is no id.
@@ -171,7 +171,7 @@ function addGuards(app: HttpApp, deps: GuardDeps): void {
     const principal = await deps.authenticate(req.header('authorization'), client)
     context.set('principal', principal)
     await deps.limits.request(principal)
-    // What an operator does asks for that itself, where it looks at agents.
+    // Operators' routes refresh agents themselves, where they read them.
     if (!isOperatorPath(req.path)) await deps.refreshAgents?.()
     await next()
     const look = deps.schedules.glance()

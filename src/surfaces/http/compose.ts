@@ -5,10 +5,10 @@ import type { GoneClient } from '#platform/routes/gone-client.ts'
 import { fullName, type HttpModels } from '#platform/routes/targets.ts'
 
 export interface ReadinessParts {
-  /** What is wrong with the settings: told on every request. */
+  /** The fault of the settings, answered to every request. */
   readonly configProblem: Error | undefined
   readonly readReadiness: () => Promise<Readiness>
-  /** Done when the tables are there. Never rejects. */
+  /** Called once the tables exist. Never rejects. */
   readonly onReady: () => Promise<void>
 }
 
@@ -17,7 +17,7 @@ interface GoneParts {
   readonly sources: Sources
 }
 
-/** What the surfaces translate to, for the composition. */
+/** The dependencies of the surfaces, for the composition. */
 export const composeHttp = <Deps extends GoneParts>(
   deps: Deps,
   { configProblem, readReadiness, onReady }: ReadinessParts,

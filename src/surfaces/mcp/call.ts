@@ -49,7 +49,8 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
       agent,
       messages: [{ role: 'user', text: task, taint: ['user'], label: await saidBy(call) }],
       ...(named !== undefined && { mustExist: true }),
-      // Whoever named a session, or asks later, can raise a limit; a call that is waited for ends with what it has.
+      // A caller who named a session, or asks for the outcome later, can raise a limit; a call that the client awaits
+      // ends with what it has.
       ...((named !== undefined || background === true) && { mayRaise: true }),
     }),
   }))
@@ -64,8 +65,8 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
 }
 
 /**
- * A tool without a model: a run of one call, in a session of its own that nobody comes back to, so that every gate, the
- * lease and the record are those of any other call (docs/design.md invariant 4).
+ * A tool without a model: a run of one call, in a session of its own that no later call names, so that every gate,
+ * the lease and the record are those of any other call (docs/design.md invariant 4).
  */
 async function runDirect(call: McpCall, tool: string, input: JsonObject) {
   const answer = await runCall(call, async () => ({
@@ -85,7 +86,7 @@ async function runDirect(call: McpCall, tool: string, input: JsonObject) {
 const submit = ({ deps, caller }: McpCall, ask: Ask): Submitted =>
   deps.entry.submitAs(caller.asker, { ...caller.asks, ...ask }, { origin: 'mcp' })
 
-/** What a tool answered, for those who need nothing else of it; or what it asks. Throws what it failed with. */
+/** The output of a tool alone; or its questions. Throws its failure. */
 export async function outputOf(
   call: McpCall,
   tool: string,
@@ -104,7 +105,7 @@ const openError = ({ state }: RunView) => ({
   message: state === 'parked' ? 'It waits for someone to approve it.' : 'It takes too long.',
 })
 
-/** Of a run that made one call: what the tool answered, or why it did not. */
+/** Of a run of one call: the tool's output, or its failure. */
 function toDirectResult(view: RunView): CallToolResult {
   const outcome = outcomeOf(view)
   if (!outcome) return toRunResult(view)

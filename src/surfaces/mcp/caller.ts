@@ -8,19 +8,19 @@ import { agentNames, orchestrator } from '#platform/routes/targets.ts'
 import type { Inventory } from './offered.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** On whose behalf one request is answered, and what that one is offered. */
+/** The caller of one request, and its inventory. */
 export interface McpCaller {
   readonly principal: string
   readonly asker: Asker
   readonly mayApprove: boolean
-  /** What everything that this request asks of a session says. */
+  /** The fields that every submission of this request shares. */
   readonly asks: Pick<Ask, 'trace' | 'traceLink' | 'pauses'>
   readonly inventory: Inventory
   /** Goes on when the connection is closed. */
   readonly keepAlive: (work: Promise<unknown>) => void
 }
 
-/** Who asks at `/mcp`, with the agents, tools, resources, prompts and skills that are theirs to use. */
+/** The caller at `/mcp`, with the agents, tools, resources, prompts and skills that it may use. */
 export async function callerOf(deps: McpDeps, context: RequestContext): Promise<McpCaller> {
   const asker = context.caller
   const { exposed } = await deps.plugins.exposed()
@@ -47,7 +47,7 @@ export async function callerOf(deps: McpDeps, context: RequestContext): Promise<
   }
 }
 
-/** What is exposed, and those whose full name is what another would be called without its owner's. */
+/** The exposed tools, and those whose full name another tool would have without its owner's name. */
 async function toolsFor({ agents }: McpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
   const chosen = await agents.tools(exposed.tools)
   const bare = chosen

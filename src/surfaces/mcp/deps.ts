@@ -10,7 +10,7 @@ import type { Targets } from '#platform/routes/targets.ts'
 import type { ToldClients } from './told-clients.ts'
 import type { OnFault } from '#platform/routes/request.ts'
 
-/** What `/mcp` translates to. */
+/** The dependencies of `/mcp`. */
 export interface McpDeps extends Targets {
   readonly agents: AgentDirectory
   readonly sessions: SessionGateway
@@ -19,7 +19,7 @@ export interface McpDeps extends Targets {
   readonly limits: Pick<RequestLimits, 'newSession'>
   readonly plugins: Pick<PluginAdministration, 'exposed'>
   readonly skills: Pick<SkillLibrary, 'list' | 'show' | 'persona'> & SkillShelf
-  /** What MCP clients were given before. */
+  /** The labels of results that MCP clients received before. */
   readonly toldClients: ToldClients
   readonly sources: Sources
   readonly version: string

@@ -29,7 +29,7 @@ export interface CallState {
   readonly run: string
   /** Digest of what was called, with its arguments: a state goes on with that only. */
   readonly about: string
-  /** `asksHash` of what was asked: the answers hold for that only. */
+  /** `asksHash` of the questions: the answers count for these alone. */
   readonly asked: readonly string[]
 }
 
@@ -43,7 +43,10 @@ export interface McpCall {
   readonly about: string
 }
 
-/** A session for what has none: where a client of 2025 can name it again, or one that nobody can. */
+/**
+ * A session for a call that names none: a session that a client of 2025 can name again, or a fresh one for this call
+ * alone.
+ */
 export async function newSession({ deps, caller, context }: McpCall): Promise<string> {
   const { http, mcpReq } = context
   const of = { headers: http?.req?.headers, request: mcpReq.id }
@@ -89,8 +92,8 @@ function toConversation(
 }
 
 /**
- * What came with the request for questions that its client was shown; a key alone may be that of another. A new call may
- * bring answers along: they are of nothing older.
+ * The answers in a request to questions that its client was shown. A key alone does not suffice: another question may
+ * have it. Answers in a new call are not for earlier questions.
  */
 function givenTo(
   asks: readonly Question[],
@@ -110,7 +113,7 @@ function stateOf({ context, about }: McpCall): CallState | undefined {
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
 }
 
-/** Whether a request is of 2026-07-28, which names its protocol itself; one of 2025 may say anything else there. */
+/** Whether a request is of 2026-07-28, which names its protocol itself; a request of 2025 may have any value there. */
 const isModern = ({ mcpReq }: ServerContext): boolean =>
   PROTOCOL_VERSION_META_KEY in Object(mcpReq.envelope)
 
@@ -144,7 +147,7 @@ async function ask(
   })
 }
 
-/** Nobody will answer: the run is not left waiting. */
+/** No answer can come: the waiting calls are refused, so that the run does not wait for ever. */
 async function refuse(
   { deps, caller }: McpCall,
   { session, id }: RunView,

@@ -27,7 +27,7 @@ export async function answerMcp(deps: McpDeps, context: RequestContext): Promise
   if (body instanceof Response) return body
   const unread = body && whyUnread(body)
   if (unread) return unread
-  // Not in the handler, which would tell nobody why it failed.
+  // Not in the handler: the library would hide the failure.
   const caller = await callerOf(deps, context)
   const errors: Error[] = []
   const handler = createMcpHandler(() => createServer({ deps, caller, onFault }), {
@@ -46,7 +46,7 @@ export async function answerMcp(deps: McpDeps, context: RequestContext): Promise
     const { url: target, method, headers } = request
     const asked = new Request(target, { method, headers, signal })
     const response = await handler.fetch(asked, { parsedBody: body })
-    // What is wrong with a request is told to its client alone.
+    // A fault of a request concerns its client alone: only our own faults are reported.
     if (response.status >= 500) errors.forEach(onFault)
     return response
   }
@@ -71,7 +71,7 @@ function noSubscriptions({ id = null }: JsonObject): Response {
   return jsonResponse({ jsonrpc: '2.0', error, id }, { status: 404 })
 }
 
-/** The body within the limits of every other route; what is wrong with it is told in the protocol's own words. */
+/** The body within the limits of every other route; its faults are answered in the form of the protocol. */
 async function readBody(request: Request): Promise<JsonObject | Response> {
   try {
     return withoutNullParams(await readJsonObject(request))

@@ -7,16 +7,16 @@ import { isOfSkill } from './skills.ts'
 /** The resources of all plugins and servers that a caller may read, each with one owner. */
 export interface OfferedResources {
   readonly listed: readonly ResourceListing[]
-  /** URIs and templates that several owners have: none of them offers it. */
+  /** URIs and templates of several owners: none of them is offered. */
   readonly contested: readonly { readonly uri: string; readonly owners: readonly string[] }[]
-  /** The one owner that has this URI, exactly or by a template; nobody if several have it. */
+  /** The one owner that has this URI, exactly or by a template; `undefined` if several have it. */
   readonly ownerOf: (uri: string) => string | undefined
 }
 
 /**
- * Resources of the owners that an operator named. A client knows a resource by its URI alone, so a URI is of one owner or
- * of nobody: else a server could answer for what a client found at another. Under our scheme, and as a skill that we
- * offer, no plugin and no server has anything.
+ * Resources of the owners that an operator named. A client knows a resource by its URI alone, so a URI with two
+ * owners is offered by neither: else a server could answer for another server's resource. Under our scheme, and under
+ * the URI of an offered skill, no plugin and no server has a resource.
  */
 export function offeredResources({
   exposed,
@@ -41,7 +41,7 @@ export function offeredResources({
 
 type Named = Pick<ResourceListing, 'uri' | 'isTemplate'>
 
-/** Who has a URI, exactly or by a template, or who has a template of the same form. */
+/** The owners of a URI, exactly or by a template, or of a template of the same form. */
 function createOwnersOf(all: readonly ResourceListing[]): (named: Named) => readonly string[] {
   const same = Map.groupBy(all, formOf)
   const templates = all.flatMap((listing) => {
@@ -63,7 +63,7 @@ const formOf = ({ uri, isTemplate }: Named): string =>
 
 const maxNotes = 20
 
-/** What an operator is told of what was named and is not offered. */
+/** Notes for the operator: named resources that are not offered. */
 export function contestedNotes({ contested }: OfferedResources): readonly string[] {
   const notes = contested.map(
     ({ uri, owners }) =>

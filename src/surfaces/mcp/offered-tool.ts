@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 
-/** What one name of `tools/list` stands for. */
+/** The meaning of one name in `tools/list`. */
 export interface OfferedTool {
   readonly kind: 'agent' | 'tool' | 'run_status' | 'run_cancel'
   /** The agent, or the full name of the tool. */

@@ -6,7 +6,7 @@ import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import type { OfferedTool } from './offered-tool.ts'
 import { agentInput, agentResult, runTools } from './own-tools.ts'
 
-/** What there is, as the caller may see it. */
+/** The parts of the deployment that the caller may see. */
 export interface Inventory {
   readonly exposed: Exposure
   /** The agents that the caller may talk to. */
@@ -19,8 +19,9 @@ export interface Inventory {
 }
 
 /**
- * What a caller is offered: what the operator named, and its key may use. A fixed order, and every name once: agents and
- * the tools of runs keep theirs, and a tool whose bare name is taken, or is the full one of another, goes by its full one.
+ * The caller's list: tools that the operator named, and that its key may use. A fixed order, and every name once:
+ * agents and our own tools keep their names, and a tool whose bare name is taken, or is another tool's full name,
+ * goes by its full name.
  */
 export function offeredTools(inventory: Inventory): readonly OfferedTool[] {
   const { exposed, agents, tools } = inventory
@@ -64,7 +65,7 @@ function directTool(tool: ListedTool, name: string): OfferedTool {
   const annotations = {
     readOnlyHint: isReadOnly,
     idempotentHint: isIdempotent,
-    // What nobody said of a tool we do not say either: clients have the same default as we.
+    // A hint that the tool's author left out stays out: clients have the same default as we.
     ...(isDestructive === true && { destructiveHint: true }),
   }
   return { kind: 'tool', target: tool.name, name, description, inputSchema, annotations }

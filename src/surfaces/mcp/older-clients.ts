@@ -23,7 +23,7 @@ export async function sessionOf(
   return sessions.idFor('named', [principal, 'mcp', own, JSON.stringify(request)])
 }
 
-/** Ends what a client of 2025 says it has given up. What is not there, or is over, is no fault. */
+/** Cancels a call that a client of 2025 has given up. A call that is unknown, or over, is no fault. */
 export async function cancelRequest(
   deps: Pick<McpDeps, 'sessions'>,
   principal: string,

@@ -7,17 +7,17 @@ const openAfterMs = 1_000
 
 /** An answer that may take longer than a client waits for its first byte. */
 export interface Answering {
-  /** The request's own; aborted as well when nobody reads the stream any more. */
+  /** The request's own signal; aborted as well when the client closes the stream. */
   readonly signal: AbortSignal
   readonly clock: Pick<Clock, 'sleep'>
   readonly answer: (signal: AbortSignal) => Promise<Response>
-  /** What is told where the answer fails after its stream began. */
+  /** The message for an answer that fails after its stream began. */
   readonly onFault: (error: unknown) => JsonObject
 }
 
 /**
- * Begins the stream of an answer that takes a while. Closing a request cancels it (2026-07-28), and the platform tells
- * that a client has gone only once something was sent to it. What takes less is answered as it is.
+ * Begins the stream of an answer that takes a while. Closing a request cancels it (2026-07-28), and the platform
+ * reports a client's leaving only after bytes were sent to it. A quick answer is sent without a stream.
  */
 export async function openEarly({ signal, clock, answer, onFault }: Answering): Promise<Response> {
   const gone = new AbortController()
@@ -32,7 +32,7 @@ export async function openEarly({ signal, clock, answer, onFault }: Answering): 
       try {
         for await (const chunk of framesOf(await answered)) controller.enqueue(chunk)
       } catch (error) {
-        // Nobody hears it any more.
+        // The client is gone.
         if (gone.signal.aborted) return
         controller.enqueue(encode(`data: ${JSON.stringify(onFault(error))}\n\n`))
       }

@@ -8,14 +8,15 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PauseView, RunView } from '#runtime/session/types/run-view.ts'
 
 /**
- * A failure as a client's model reads it: our code, and what the caller may know. In text alone: clients of 2025 hold
- * what is structured against the tool's `outputSchema` in a failure too, and show an error of their own instead of ours.
+ * A failure for a client's model: our code, and the message for callers. In text alone: clients of 2025 check
+ * structured content against the tool's `outputSchema` in a failure too, and show an error of their own instead of
+ * ours.
  */
 export function toFailure(code: string, message: string): CallToolResult {
   return { content: [text(`${code}: ${message}`)], isError: true }
 }
 
-/** Anything thrown. What has no code of ours is a bug: nothing of it is told. */
+/** The failure for a thrown value. An error without a code of ours is a bug: its text stays inside. */
 export function toThrownFailure(error: unknown, onFault: (error: unknown) => void): CallToolResult {
   const code = errorCode(error)
   if (code === undefined) {
@@ -25,7 +26,7 @@ export function toThrownFailure(error: unknown, onFault: (error: unknown) => voi
   return toFailure(code, errorMessage(error))
 }
 
-/** A run as it stands: what came of it, what it waits for, or where to ask later. */
+/** The state of a run: its result, its open questions, or where to ask later. */
 export function toRunResult(view: RunView): CallToolResult {
   const { id: run, session, state, result, pauses } = view
   const place = { session, run, state }
@@ -47,7 +48,7 @@ export function toRunResult(view: RunView): CallToolResult {
   return { content: [...said, ...why, more], structuredContent, isError: !success }
 }
 
-/** What a tool answered, as it answered it. */
+/** A tool's output in the protocol's form. */
 export function toToolResult(output: Json): CallToolResult {
   const structured = toStructured(output)
   return {

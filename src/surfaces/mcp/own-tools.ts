@@ -1,7 +1,7 @@
 import type { JsonSchema } from '#contracts/json.ts'
 import type { OfferedTool } from './offered-tool.ts'
 
-/** What every agent takes as a tool. */
+/** The input of every agent as a tool. */
 export const agentInput: JsonSchema = {
   type: 'object',
   properties: {
@@ -60,7 +60,10 @@ const runTool = (
   annotations,
 })
 
-/** For what takes longer than one answer. Only the caller's own runs; what is absent and what is another's look alike. */
+/**
+ * The tools for work that takes longer than one answer. Only for the caller's own runs; an unknown run and another
+ * principal's run look alike.
+ */
 export const runTools: readonly OfferedTool[] = [
   runTool('run_status', 'How a run stands, and what came of it when it is over.', {
     readOnlyHint: true,

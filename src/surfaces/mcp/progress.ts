@@ -2,8 +2,8 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { StreamItem, ToldData } from '#contracts/event.ts'
 
 /**
- * Tells the client what happens, if it asked: turns and tool calls of a run. Contract: never throws; whether anybody
- * hears is of no concern to the run.
+ * Sends the turns and tool calls of a run to the client, if it asked for progress. Contract: never throws; a client
+ * that is gone does not concern the run.
  */
 export function createTeller({ mcpReq }: ServerContext): (item: StreamItem) => void {
   const token = mcpReq._meta?.progressToken
@@ -13,7 +13,7 @@ export function createTeller({ mcpReq }: ServerContext): (item: StreamItem) => v
     at: Pick<ToldData<'tool_progress'>, 'progress' | 'total'> = {},
   ) => {
     if (token === undefined) return
-    // It has to grow: what counts by itself goes on from where the other stopped.
+    // Progress has to grow: an item without a number counts on from the last.
     progress = at.progress === undefined ? progress + 1 : Math.max(at.progress, progress)
     const total = at.total === undefined ? {} : { total: at.total }
     const params = { progressToken: token, progress, ...total, message }

@@ -47,7 +47,7 @@ export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
   return { prompts: [...own, ...(await listSkillPrompts(asked))] }
 }
 
-/** What is absent and what is not offered look alike. */
+/** A prompt that does not exist and a prompt that is not offered look alike. */
 function find({ inventory }: McpCall['caller'], name: string): OfferedPrompt {
   const prompt = offeredPrompts(inventory).find((one) => one.name === name)
   if (prompt) return prompt
@@ -76,7 +76,7 @@ export async function getPrompt(
   return { messages, ...defined({ description }) } as GetPromptResult // by its contract
 }
 
-/** What a person may type for an argument, as the plugin's manifest suggests it. Runs nothing. */
+/** Values that a person may type for an argument, as the plugin's manifest suggests. Runs nothing. */
 export function complete(
   { inventory }: McpCall['caller'],
   prompt: string,

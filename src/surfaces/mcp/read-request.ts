@@ -87,7 +87,7 @@ export function withoutNullParams(body: JsonObject): JsonObject {
   return { ...rest, params: { ...read, ...greeting } as JsonObject }
 }
 
-/** What is wrong with a message, told by its field in the protocol's own words; nothing if it can be read. */
+/** The refusal of a message, by its field and in the form of the protocol; `undefined` if the message can be read. */
 export function whyUnread(body: JsonObject): Response | undefined {
   // An answer to what we asked.
   if (!('method' in body) && ('result' in body || 'error' in body)) return undefined

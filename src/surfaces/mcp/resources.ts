@@ -22,7 +22,7 @@ export async function listResources(call: McpCall, cursor: string | undefined) {
   return { ...own, resources: [...first, ...own.resources] }
 }
 
-/** `resources/templates/list`: those of plugins and servers, that of skills, and that of the caller's own conversations. */
+/** `resources/templates/list`: templates of plugins and servers, of skills, and of the caller's own conversations. */
 export function listTemplates({ inventory }: McpCall['caller']) {
   const templates = offeredResources(inventory).listed.filter(({ isTemplate }) => isTemplate)
   const wire = templates
@@ -32,7 +32,7 @@ export function listTemplates({ inventory }: McpCall['caller']) {
   return { resourceTemplates: [...wire, ...ofSkills, transcriptTemplate] }
 }
 
-/** What is absent, what is not offered, what several owners have and what is another's look alike. */
+/** Resources that do not exist, are not offered, have several owners or belong to another principal look alike. */
 export async function readResource(
   call: McpCall,
   uri: string,
@@ -50,7 +50,7 @@ export async function readResource(
   return { contents } as ReadResourceResult // the same words, by their schema
 }
 
-/** Whether there may be something under this name; what is in a conversation is seen when it is read. */
+/** Whether there may be a resource under this URI; a conversation is looked up only when it is read. */
 export const isReadable = (inventory: Inventory, uri: string): boolean =>
   isTranscript(uri) ||
   isOfSkill(inventory, uri) ||

@@ -21,7 +21,7 @@ import { complete, getPrompt, listPrompts } from './prompts.ts'
 import { isReadable, listResources, listTemplates, readResource } from './resources.ts'
 import { getSkill, listSkills, readSkillFolder, skillParams, skillsExtension } from './skills.ts'
 
-/** How long a client may keep a list: what an operator changes is seen soon. Everything is the caller's own. */
+/** How long a client may cache a list: short, since operators change it. Every list is the caller's own. */
 const listed = { ttlMs: 10_000, cacheScope: 'private' } as const
 const cacheHints = {
   'tools/list': listed,
@@ -31,14 +31,14 @@ const cacheHints = {
   'resources/read': { ttlMs: 0, cacheScope: 'private' },
 } as const
 
-/** Whom a server object answers, and who hears of bugs. */
+/** The caller that a server object answers, and the receiver of bugs. */
 export interface ServerOptions {
   readonly deps: McpDeps
   readonly caller: McpCaller
   readonly onFault: (error: unknown) => void
 }
 
-/** What answers one request of one caller; it keeps nothing. */
+/** The server for one request of one caller; it stores nothing. */
 export function createServer(given: ServerOptions): McpServer {
   const options = { ...given, states: createStates(given) }
   const mcp = new OfferingServer(options)
@@ -112,7 +112,7 @@ function addTools({ server, offered }: OfferingServer, options: Options): void {
   })
 }
 
-/** A list that is answered whole: no cursor is one of its pages. */
+/** A list in one page: no cursor is valid. */
 function onePage<T>(list: () => T) {
   return ({
     params,
@@ -139,8 +139,8 @@ function addResources({ server }: OfferingServer, options: Options): void {
 }
 
 /**
- * A client of 2025 may ask to be told of changes. There is no stream to tell it on, and nothing is promised to it (no
- * `subscribe` among the capabilities): it reads again when it wants to know.
+ * A client of 2025 may subscribe to changes. There is no stream to report them on, and `subscribe` is not among the
+ * capabilities: the client reads again when it wants to know.
  */
 function addSubscriptions({ server }: OfferingServer, options: Options): void {
   for (const method of ['resources/subscribe', 'resources/unsubscribe'] as const) {
@@ -166,7 +166,7 @@ function addPrompts({ server }: OfferingServer, options: Options): void {
   )
 }
 
-/** The methods of SEP-2640, which are none of the protocol's own: in both eras alike. */
+/** The methods of SEP-2640, which the library does not know: the same for clients of both eras. */
 function addSkills({ server }: OfferingServer, options: Options): void {
   server.setRequestHandler('skills/list', { params: skillParams }, (params, context) => {
     const work = async (call: McpCall) => ({ ...(await listSkills(call)), ...listed })
@@ -199,7 +199,7 @@ function toCall(
   return { deps, caller, context, states, about: deps.sources.sha256(JSON.stringify(asked)) }
 }
 
-/** A failure with our code is told in the protocol's words; anything else is a bug, of which nothing is told. */
+/** A failure with our code goes out in the protocol's form; any other error is a bug, whose text stays inside. */
 async function answer<T>(
   options: Options,
   context: ServerContext,

@@ -21,7 +21,7 @@ const directoryType = 'inode/directory'
 
 type Asked = Pick<McpCall, 'deps' | 'caller'>
 
-/** What the methods take. Not zod's, which would have to write JSON Schema to be such a schema. */
+/** The parameters of the methods. Not zod's, which would have to write JSON Schema to be such a schema. */
 export const skillParams: StandardSchemaV1<
   unknown,
   { readonly uri: string; readonly cursor: string | undefined }
@@ -50,7 +50,7 @@ const uriOf = ({ name }: OutgoingSkill, path: string): string =>
 
 const entryUri = (skill: OutgoingSkill): string => uriOf(skill, 'SKILL.md')
 
-/** Whether a URI is of a skill that we offer: nobody else's resource goes by it. */
+/** Whether a URI belongs to a skill that we offer: no plugin's resource goes by it. */
 export const isOfSkill = ({ skills }: Pick<Inventory, 'skills'>, uri: string): boolean =>
   nameIn(skills, uri) !== undefined
 
@@ -60,7 +60,7 @@ function nameIn(names: readonly string[], uri: string): string | undefined {
   return names.find((name) => name === first?.toLowerCase())
 }
 
-/** What an MCP client was given counts for the calls that it makes next. Before it has it. */
+/** Notes the label before the client receives the skill: its later calls carry that label. */
 async function told({ deps, caller }: Asked, ...skills: readonly OutgoingSkill[]): Promise<void> {
   const labels = skills.filter(({ tier }) => tier === 'community').map(labelOfSkill)
   if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
@@ -76,7 +76,7 @@ async function skillsFor(asked: Asked): Promise<readonly OutgoingSkill[]> {
   return skills
 }
 
-/** The skill that a URI is of; nothing if it is none of the caller's. */
+/** The skill of a URI; `undefined` if the caller has no such skill. */
 async function skillAt({ deps, caller }: Asked, uri: string): Promise<OutgoingSkill | undefined> {
   const name = nameIn(caller.inventory.skills, uri)
   return name === undefined ? undefined : (await deps.skills.outgoing([name])).skills[0]
@@ -87,7 +87,7 @@ export const listSkills = async (asked: Asked) => ({
   skills: (await skillsFor(asked)).map(toEntry),
 })
 
-/** `skills/get`: one by the URI of its SKILL.md. */
+/** `skills/get`: a skill by the URI of its SKILL.md. */
 export async function getSkill(asked: Asked, uri: string) {
   const skill = await skillAt(asked, uri)
   if (!skill || entryUri(skill) !== uri)
@@ -115,7 +115,7 @@ export const listSkillResources = async (asked: Asked) =>
     mimeType: 'text/markdown',
   }))
 
-/** A file by its URI, as it is to the byte; nothing if it is none of a skill. */
+/** A file by its URI, byte for byte; `undefined` if it belongs to no skill. */
 export async function readSkillFile(
   asked: Asked,
   uri: string,
@@ -127,7 +127,7 @@ export async function readSkillFile(
   return { contents: [{ uri, mimeType: file.mimeType, text: file.text }] }
 }
 
-/** `resources/directory/read`: what is directly in a folder of a skill. */
+/** `resources/directory/read`: the direct entries of a skill's folder. */
 export async function readSkillFolder(asked: Asked, uri: string) {
   const skill = await skillAt(asked, uri)
   const within = skill?.files.filter(({ path }) => uriOf(skill, path).startsWith(`${uri}/`)) ?? []
@@ -154,7 +154,7 @@ export const listSkillPrompts = async (asked: Asked) =>
     arguments: [{ name: 'task', description: 'What is to be done that way.', required: false }],
   }))
 
-/** `prompts/get` of a skill: its SKILL.md, where its files are, and what is to be done. */
+/** `prompts/get` of a skill: its SKILL.md, the place of its files, and the task. */
 export async function getSkillPrompt(
   asked: Asked,
   name: string,

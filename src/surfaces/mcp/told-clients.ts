@@ -4,13 +4,16 @@ import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space
 import type { Asker } from '#runtime/session/types/submit-as.ts'
 
 /**
- * What was given to MCP clients. Their models are not ours: of what they ask for next is known only that it can come
- * from what they were given before, by whichever call.
+ * The labels of all results that MCP clients were given. Their models are not ours: a client's next text can come
+ * from every earlier result, of whichever call.
  */
 export interface ToldClients {
-  /** Of what a client says now. Never rejects: the worst where nobody knows. */
+  /** The label of a client's text. Never rejects: least trusted where the storage cannot be read. */
   readonly said: (asker: Asker) => Promise<Label>
-  /** It is given something with this label: the worst if absent. Rejects where that cannot be kept. */
+  /**
+   * Notes that the client receives a result with this label: least trusted if absent. Rejects where the label cannot
+   * be stored.
+   */
   readonly tell: (asker: Asker, label: Label | undefined) => Promise<void>
 }
 
@@ -32,7 +35,7 @@ export function createToldClients(
     const { keys = [], label } = await keysOf(asker, placeOf(asker, day))
     return keys.length === 0 ? ownLabel : joinLabels([label])
   }
-  /** Of all keys and sign-ins of the principal: those that are not used any more leave nothing. */
+  /** Of all keys and sign-ins of the principal: credentials that are out of use leave no rows. */
   const removeOver = async (asker: Asker) => {
     const { keys = [] } = await keysOf(asker, '')
     const over = keys.filter((key) => Number(key.split(' ')[1]) < today())
@@ -44,11 +47,11 @@ export function createToldClients(
     async tell(asker, given) {
       const label = joinLabels([given])
       const days = [today(), today() + 1] as const
-      // What is in tomorrow's was in today's before.
+      // Tomorrow's label is included in today's.
       const before = joinLabels([saidLabel, await known(asker, days[1])])
       if (JSON.stringify(joinLabels([before, label])) === JSON.stringify(before)) return
       for (const day of days) {
-        // Joined where it is kept: calls side by side do not write over each other's.
+        // Joined by the storage: parallel calls do not overwrite each other's label.
         const set = { verb: 'set', space, value: 1, label, quotaBytes } as const
         const key = `${placeOf(asker, day)}all`
         await storageOf(asker.id)({ ...set, key, joins: true, evicts: true })

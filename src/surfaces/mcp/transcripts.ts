@@ -26,7 +26,7 @@ export const transcriptTemplate = {
   mimeType,
 }
 
-/** Whether a URI is one of our conversations, whoever's. */
+/** Whether a URI is a conversation's, of any principal. */
 export const isTranscript = (uri: string): boolean => uri.startsWith(prefix)
 
 /** The caller's own conversations, newest first. */
@@ -57,7 +57,7 @@ function toCursor(text: string): SessionCursor {
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
 }
 
-/** A page of what was said. Another's conversation looks like one that is not there. */
+/** A page of a conversation. Another principal's conversation looks like a missing one. */
 export async function readTranscript({ deps, caller }: McpCall, uri: string) {
   const [, id = '', given = '0'] =
     /^([^?]*)(?:\?from=(\d{1,9}))?$/.exec(uri.slice(prefix.length)) ?? []
@@ -78,7 +78,7 @@ export async function readTranscript({ deps, caller }: McpCall, uri: string) {
   return { contents: [{ uri, mimeType, text }] }
 }
 
-/** What was said from the n-th message on, as far as one page of the session has it. */
+/** The messages from the n-th on, as far as one page of the session has them. */
 async function saidFrom(
   from: number,
   read: (after: string | undefined) => Promise<TranscriptPage>,

@@ -23,7 +23,7 @@ import type { PlaceInSession } from './wire-ids.ts'
 import { toWork, type Work } from './work.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** `POST /v1/chat/completions` (M6). A run that is not streamed finishes, whoever still listens. */
+/** `POST /v1/chat/completions` (M6). A run that is not streamed finishes, also after its client left. */
 export async function answerChat(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const request = parseChatRequest(await readJsonObject(context.raw))
   const inline = createInlineImages(deps, context)
@@ -56,7 +56,7 @@ async function answerAtOnce(
   return jsonResponse(toCompletion(head, result), { headers })
 }
 
-/** A model was named, and the last call was not of that provider and name: who answered for it is in the log. */
+/** Whether another model than the named one gave the last answer; the log has the model that answered. */
 function isAnsweredByOther(
   { models }: OpenaiDeps,
   model: string | undefined,

@@ -25,7 +25,7 @@ const toolCall = z.object({
   function: z.object({ name: z.string().min(1).max(64), arguments: z.string() }),
 })
 
-/** Who of several says it. */
+/** The name of the speaker, where several speak. */
 const name = speakerName.nullish()
 
 const message = z.discriminatedUnion(
@@ -43,7 +43,7 @@ const message = z.discriminatedUnion(
     z.object({
       role: z.literal('tool'),
       tool_call_id: z.string().min(1).max(200),
-      // What a tool gave may be a picture, or nothing.
+      // A tool's output may be an image, or nothing.
       content: userContent.nullable(),
       name,
     }),
@@ -59,7 +59,7 @@ export const jsonSchemaFormat = z.object({
   strict: z.boolean().nullish(),
 })
 
-/** What a request wants the text to be; undefined where it wants plain text. */
+/** The format of the answer that a request asks for; `undefined` for plain text. */
 export function toResponseFormat(
   type: 'text' | 'json_object' | 'json_schema' | undefined,
   format: z.infer<typeof jsonSchemaFormat> | undefined,
@@ -72,7 +72,7 @@ export function toResponseFormat(
   return { type, name, schema: shape, ...(typeof strict === 'boolean' && { strict }) }
 }
 
-/** What we read of a chat completion request; every other field is ignored, `null` means absent. */
+/** The fields that are read of a chat completion request; every other field is ignored, `null` means absent. */
 const chatRequest = z.object({
   model: z.string().min(1).max(200),
   messages: z.array(message).min(1),
@@ -99,7 +99,7 @@ const chatRequest = z.object({
   function_call: z.union([z.string(), z.looseObject({})]).nullish(),
 })
 
-/** What we read of `POST /v1/chat/completions`; unknown fields are left out. */
+/** The parsed body of `POST /v1/chat/completions`, without unknown fields. */
 export type ChatRequest = z.infer<typeof chatRequest>
 /** One message of a chat request, of any role. */
 export type ChatMessage = z.infer<typeof message>

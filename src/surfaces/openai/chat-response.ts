@@ -3,7 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { betweenTurns, type Change, type ClientCall, contentOf, type TokenCount } from './fold.ts'
 import { type RunPlace, toCallId } from './wire-ids.ts'
 
-/** What a chat completion and each of its chunks have in common. */
+/** The fields that a chat completion shares with each of its chunks. */
 export interface CompletionHead {
   readonly id: string
   /** Epoch seconds. */
@@ -41,7 +41,7 @@ export function faultOf(result: AgentResult): Error | undefined {
     case 'cancelled':
       return new IsolaError('request_conflict', 'The run was cancelled before it had an answer.')
     case 'failed':
-      // The code is a family's, or nobody's: then the caller is told nothing but the request id.
+      // The code belongs to a family or to none: in that case the caller gets the request id alone.
       return Object.assign(new Error(result.error?.message ?? 'The run failed.'), {
         code: result.error?.code,
       })
@@ -103,7 +103,7 @@ export const toWaitingCompletion = (
   }
 }
 
-/** What a chat client reads of a limit that its run waits at. */
+/** The text for a chat client about a limit that its run waits at. */
 export const waitingNote = (waiting: Waiting, place: RunPlace): string =>
   `(${waiting.message} ${howToGoOn(place, waiting)})`
 

@@ -13,7 +13,7 @@ import {
 } from './chat-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 
-/** Which run is shown as chunks, and whether its tokens are told at the end. */
+/** The run to show as chunks, and whether its tokens follow at the end. */
 export interface ChatStreamOptions {
   readonly head: CompletionHead
   readonly place: PlaceInSession
@@ -69,7 +69,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     )
   }
   const last = (finishReason: string, tokens: TokenCount): string => {
-    // Who answered is on the record once it has: the last chunks say so.
+    // The last chunks name the model that answered, once the record has it.
     shared = sharedBy(fold.insteadOf(head.model) ?? head.model)
     const usage = includeUsage
       ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(tokens))}}\n\n`

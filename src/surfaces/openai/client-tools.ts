@@ -27,9 +27,9 @@ const namespaceTool = z.object({
   name,
   tools: z.array(z.looseObject({ type: z.string() })),
 })
-/** Of a chat completion. */
+/** A function in a chat completion. */
 const nestedTool = z.object({ type: z.literal('function'), function: z.object(described) })
-/** What a provider would run for its clients. Nobody here does, so the model is not offered it. */
+/** A tool that a provider would run for its clients. This deployment runs none, so the model is not offered it. */
 const hostedTool = z.looseObject({
   type: z.custom<string>(
     (type) => typeof type === 'string' && !['', 'function', 'namespace'].includes(type),
@@ -41,7 +41,7 @@ const hostedTool = z.looseObject({
 export const responseTools = z
   .array(z.union([functionTool, namespaceTool, hostedTool]))
   .max(maxTools)
-/** What is left of them: a namespace makes names longer. */
+/** The names after unpacking: a namespace makes names longer. */
 const namedTools = z.array(z.object({ name }))
 /** `tools` of chat completions: functions, and hosted tools, which are refused by name. */
 export const chatTools = z.array(z.union([nestedTool, hostedTool])).max(maxTools)
@@ -121,9 +121,9 @@ const allowedTools = z.object({
   tools: z.array(z.looseObject({ type: z.string() })),
 })
 
-/** The client's tools that a `tool_choice` leaves, and what of it the model is held to. */
+/** The client's tools that a `tool_choice` leaves, and the choice that binds the model. */
 export interface ChosenTools {
-  /** What the model is offered. */
+  /** The tools that the model is offered. */
   readonly clientTools: readonly ToolDefinition[]
   readonly toolChoice?: ToolChoice
 }

@@ -10,19 +10,19 @@ import type { GoneClient } from '#platform/routes/gone-client.ts'
 import type { Targets } from '#platform/routes/targets.ts'
 import type { OnFault } from '#platform/routes/request.ts'
 
-/** What the routes of `/v1` translate to. */
+/** The dependencies of the routes of `/v1`. */
 export interface OpenaiDeps extends Targets {
   readonly agents: Targets['agents'] & Pick<AgentDirectory, 'listRunnable' | 'toolNames'>
   readonly sessions: SessionGateway
   readonly entry: SessionEntry
   readonly limits: Pick<RequestLimits, 'newSession'>
-  /** What clients of `/v1` were answered before. */
+  /** The labels of earlier answers to clients of `/v1`. */
   readonly toldAnswers: Pick<ToldAnswers, 'labelled'>
   /** Absent where every model server may be given addresses. */
   readonly readImage?: ReadImage | undefined
   readonly deploymentLog: DeploymentLog
   readonly sources: Sources
-  /** Kept alive with `waitUntil` where there is one. */
+  /** Kept alive with `waitUntil` where the platform has it. */
   readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
   /** Gets what a caller never sees. */
   readonly onFault?: OnFault

@@ -15,7 +15,7 @@ export interface TokenCount {
   readonly outputTokens: number
 }
 
-/** What is new in one response: text, a message that is finished, or its end. */
+/** One step of a response: text, a finished message, a limit, or the end. */
 export type Change =
   | { readonly type: 'text'; readonly turn: number; readonly offset: number; readonly text: string }
   | { readonly type: 'message'; readonly turn: number; readonly text: string }
@@ -25,13 +25,13 @@ export type Change =
       readonly calls: readonly ClientCall[]
       readonly atMs: number
     }
-  /** The run waits until somebody raises a limit: what is told after that is a part of the response like what was before. */
+  /** The run waits until a principal raises a limit: events after that belong to the same response. */
   | {
       readonly type: 'limit'
       readonly turn: number
       readonly code: string
       readonly message: string
-      /** What is decided, where it seems to go round in circles. */
+      /** The id of the call to decide, where the run seems to go round in circles. */
       readonly call: string
       readonly atMs: number
     }
@@ -40,13 +40,13 @@ export type Change =
 /** Takes the items of a run's log one after the other and says what is new in the response. */
 export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
-  /** What the response's own model calls took, and what its sub-agents took. */
+  /** The tokens of the response's own model calls, and of its sub-agents. */
   readonly tokens: () => TokenCount
   /** `<provider>/<model>` of the one that answered last in the place of the model that was asked for. */
   readonly insteadOf: (asked: string) => string | undefined
 }
 
-/** What a run came to that waits as a whole. */
+/** The limit of a run that waits as a whole. */
 function reachedBy(event: ToldEvent<'budget_reached'> | ToldEvent<'loop_suspected'>) {
   if (event.type === 'budget_reached') {
     const { code, message } = event.data
@@ -60,7 +60,7 @@ function reachedBy(event: ToldEvent<'budget_reached'> | ToldEvent<'loop_suspecte
 /** As a result joins the messages of several turns. */
 export const betweenTurns = '\n\n'
 
-/** What a client reads as the result. A run that was stopped before it said anything says why. */
+/** The result for a client. A run that was stopped before its first text gives the reason. */
 export function contentOf({ state, result, error }: AgentResult): string {
   // A day that is used up is an error of its own, and no answer.
   const isUsedUp = error?.code === 'request_insufficient_quota'
@@ -69,8 +69,9 @@ export function contentOf({ state, result, error }: AgentResult): string {
 }
 
 /**
- * What a result says and none of the messages said: nothing if one of them is it, or all of them together. One that was
- * stopped in the middle of a message keeps less than was said; of a run that has no answer to give nothing is left.
+ * The part of a result's text that no message had: empty if the result is one of the messages, or all of them
+ * together. A run that was stopped in the middle of a message keeps less than the stream had; a run without an answer
+ * leaves nothing.
  */
 function restOf(result: AgentResult, messages: readonly string[]): string {
   const { state } = result
@@ -85,8 +86,8 @@ const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'messa
 
 /**
  * Reads one response out of its run's log: from the turn after which it begins to where it waits for the client, or
- * is over. Our own tools are left out. Nothing is said twice, whatever comes twice; what a result says and no message
- * said before it is the rest of the message that is open, or one of its own.
+ * is over. Our own tools are left out. A repeated event adds nothing. Text of a result that no message had continues
+ * the open message, or becomes a message of its own.
  */
 export function createFold(place: FoldPlace): Fold {
   const fold = foldMessages(place)
@@ -117,7 +118,7 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
   let reached = { code: 'loop_suspected', message: 'It goes round in circles.' }
   /** The turn that speaks: those before it are closed. */
   let speaking = after
-  /** The last turn of which something is told. */
+  /** The last turn that had a change. */
   let told = after
 
   const say = (turn: number, offset: number, text: string): Change[] => {
@@ -152,7 +153,7 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
     return [...before, { type: 'calls', turn, calls: waiting, atMs }]
   }
-  /** A message that was cut off, or of which nobody said that it is finished. */
+  /** Closes a message that was cut off, or whose end no event reported. */
   const close = (before: number): Change[] =>
     [...said].flatMap(([turn, text]) => (turn <= before ? finish(turn, text) : []))
 
@@ -188,7 +189,7 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
         return park(event)
       case 'run_finished': {
         const { result } = event.data
-        // Without it nobody can tell what came of the run: the stream has broken off.
+        // Without the result the outcome is unknown: the stream has broken off.
         if (!result) return []
         isOver = true
         const rest = sayRest(result)
@@ -209,7 +210,7 @@ function foldMessages({ run, turn: after }: FoldPlace): Omit<Fold, 'insteadOf'> 
       if (!isPiece(item)) return see(item)
       const { turn, offset, text } = item
       if (turn <= after) return []
-      // There is one of these for each piece of text.
+      // The common case, once for each piece of text: no message to close.
       if (turn === speaking) return say(turn, offset, text)
       return [...close(turn - 1), ...say(turn, offset, text)]
     },

@@ -3,7 +3,10 @@ import { type ChatRequest, toResponseFormat } from './chat-request.ts'
 import type { InlineImages } from './inline-images.ts'
 import type { ParsedRequest } from './work.ts'
 
-/** A chat request in the words that both APIs have in common. Nobody comes back for it but in a session that it names. */
+/**
+ * A chat request in the terms that both APIs share. No client comes back for its run, except in a session that it
+ * names.
+ */
 export function fromChat(request: ChatRequest, inline: InlineImages): ParsedRequest {
   const { messages, model, response_format: format, stop } = request
   const schema = format?.type === 'json_schema' ? format.json_schema : undefined

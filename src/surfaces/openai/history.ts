@@ -10,7 +10,7 @@ export interface SaidImage extends MessageImage {
   readonly at: string
 }
 
-/** One thing that a client tells us was said, whatever its wire calls it. `at` names it in errors. */
+/** One item of a client's history, whatever its wire calls it. `at` names it in errors. */
 export type Said =
   | { readonly kind: 'instructions'; readonly text: string; readonly name?: string }
   | {
@@ -21,7 +21,7 @@ export type Said =
       readonly name?: string
       /** The pictures of an output: a model service takes none there, so they come behind the outputs. */
       readonly ofCall?: string
-      /** If somebody else has a part in it. */
+      /** Present if a stranger can have written part of it. */
       readonly label?: Label
       readonly at: string
     }
@@ -41,11 +41,11 @@ export type Said =
       readonly arguments: Json | undefined
       readonly at: string
     }
-  /** What stands for all that was said before it, as we gave it out. */
+  /** The messages of a compaction that we gave out, in place of all messages before it. */
   | { readonly kind: 'compacted'; readonly messages: readonly Message[]; readonly at: string }
   | { readonly kind: 'output'; readonly callId: string; readonly output: Json; readonly at: string }
 
-/** What a client's tool gave, for a call of ours. `at` is where in the request it stands (`messages[3]`). */
+/** A client tool's output, for a call of ours. `at` is its place in the request (`messages[3]`). */
 export interface ToolOutput {
   readonly callId: string
   readonly output: Json
@@ -59,7 +59,7 @@ export interface History {
   readonly messages: readonly Message[]
   /** Outputs of calls that are not in the list: of a response that the session has. */
   readonly orphans: readonly ToolOutput[]
-  /** What answers the last calls in the list, and what follows: a run may wait for it. */
+  /** Outputs for the last calls in the list, and the messages after them: a run may wait for them. */
   readonly answers: { readonly outputs: readonly ToolOutput[]; readonly more: readonly Message[] }
 }
 
@@ -108,7 +108,7 @@ export function toHistory(
   return { instructions: text === '' ? undefined : text, messages, orphans, answers }
 }
 
-/** What the client tells us came from the client, whatever role it gives it. */
+/** The client vouches for all of its messages, whatever role it gives them. */
 function add(
   draft: Draft,
   said: Exclude<Said, { kind: 'instructions' }>,

@@ -5,7 +5,7 @@ import type { ReadImage } from '#platform/outbound/types/read-image.ts'
 import type { OpenaiDeps } from './deps.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** One that is on its way, as it stands: whoever leaves early has it aborted. */
+/** One fetch under way and its state: a client that leaves early aborts it. */
 interface Attempt {
   readonly host: string
   readonly hosts: string[]
@@ -13,14 +13,14 @@ interface Attempt {
   sizeBytes?: number
 }
 
-/** What is fetched for a request before anything is begun, and its place on the record. */
+/** The fetches of a request before its run begins, and their place on the record. */
 export interface ImageRecord {
   readonly readImage: ReadImage
   /** Never rejects: a request is not refused for its record, of which the operator's log has then that it is missing. */
   readonly write: () => Promise<void>
 }
 
-/** Reads pictures with a reader, and notes of each which hosts were asked and what came of it. Of no address more than its host. */
+/** Reads images with a reader, and notes the hosts and the outcome of each. Of an address only the host. */
 export function createImageRecord(
   readImage: ReadImage,
   deps: OpenaiDeps,
@@ -73,7 +73,7 @@ function toImage({ host, hosts, verdict, sizeBytes }: Attempt): Image {
 
 type Image = DeploymentEventData<'images_fetched'>['images'][number]
 
-/** Of what a data URL holds. */
+/** The number of bytes in a data URL. */
 function sizeOf(dataUrl: string): number {
   const base64 = dataUrl.slice(dataUrl.indexOf(',') + 1)
   const padding = /(?<!=)=+$/.exec(base64)?.[0].length ?? 0

@@ -9,23 +9,27 @@ import { invalid, type Said, type SaidImage } from './history.ts'
 import { createImageRecord } from './image-record.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** Of one request: each is fetched while somebody waits. */
+/** Of one request: the client waits while each is fetched. */
 const maxAddresses = 8
-/** As data URLs, each as often as it is named: all of them are kept in rows of at most 2 MB. */
+/**
+ * The most characters as data URLs, each image as often as it is named: all of them are stored in rows of at most 2
+ * MB.
+ */
 const maxInlineChars = 1_900_000
-/** So many are on their way: what comes before a run is limited by nothing else. */
+/** The most fetches at once: no other limit holds before a run begins. */
 const maxAtOnce = 2
 
 type UserMessage = Extract<Message, { role: 'user' }>
 
-/** The same list with the pictures in it. */
+/** The same list with the images inline. */
 export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
 
 /**
- * Fetches the pictures that a request names by their address, once, before anything else is done with it: what is kept,
- * and sent to a model again and again, is the picture. What is at an address was put there by anybody.
+ * Fetches the images that a request names by their address, once, before anything else is done with it: the session
+ * stores the image itself, and sends it to a model again and again. A stranger can have put the image at its address.
  *
- * What was asked of whom is on the record. Where every model server may be given addresses they stay, labelled all the same.
+ * The record has each host that was asked. Where every model server may be given addresses they stay, labelled all
+ * the same.
  *
  * @throws `request_invalid` naming the part that cannot be fetched; `request_too_large` naming the one with which they are
  * too large together, and none after it is fetched.
@@ -87,7 +91,7 @@ function withImages(message: UserMessage, toInline: (url: string) => string): Me
   return { ...message, images: inlined, ...joined }
 }
 
-/** What the user said beside it is read together with it. */
+/** The label of images by address, for their whole message: its text is read together with them. */
 function labelled(urls: readonly string[]): { readonly label?: Label } {
   const addresses = urls.filter((url) => isAddress(url) && URL.canParse(url))
   if (addresses.length === 0) return {}

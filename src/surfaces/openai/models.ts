@@ -1,7 +1,7 @@
 import type { OpenaiDeps } from './deps.ts'
 import { agentNames, modelListings, noSuchModel, type Asker } from '#platform/routes/targets.ts'
 
-/** `GET /v1/models`: what `model` may name for a caller, agents first. */
+/** `GET /v1/models`: the names that a caller may send as `model`, agents first. */
 export async function listAll(deps: OpenaiDeps, caller: Asker) {
   return { object: 'list', data: await listModels(deps, caller) }
 }
@@ -15,7 +15,7 @@ export async function showModel(deps: OpenaiDeps, caller: Asker, id: string) {
 }
 
 async function listModels(deps: OpenaiDeps, reach: Asker) {
-  // Those without a plugin are a help to whoever looks: a database that is away keeps nobody from the rest.
+  // The list of stored agents is extra: while the database is away, the client gets the rest.
   const stored = (await deps.agents.listRunnable?.(reach.id).catch(() => [])) ?? []
   const own = stored.map(({ id }) => id).filter((id) => reach.agents?.includes(id) !== false)
   const names = [...new Set([...agentNames(deps, reach), ...own])]
@@ -25,7 +25,7 @@ async function listModels(deps: OpenaiDeps, reach: Asker) {
   return [...agents, ...models.map((listing) => toModel(listing.id, listing.provider))]
 }
 
-/** Nobody says when a model was made; the field is required, so it is 0. */
+/** The field is required, and providers give no date, so it is 0. */
 function toModel(id: string, owner: string) {
   return { id, object: 'model', created: 0, owned_by: owner }
 }

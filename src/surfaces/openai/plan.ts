@@ -5,7 +5,7 @@ import type { Ask } from '#runtime/session/types/submit-as.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'
 
-/** Where a request goes and what of its history it takes there. */
+/** The destination of a request, and the messages that go there. */
 export interface Plan {
   readonly session: string
   readonly request: Pick<Ask, 'messages' | 'answers' | 'after' | 'mustExist'>
@@ -33,7 +33,7 @@ export function planAfter(previous: PlaceInSession, history: History): Plan {
   const answer = planAnswer(previous, outputs, messages)
   return {
     ...answer,
-    // It has to be there for whoever names it, also where the call says which run goes on.
+    // The session has to exist where the request names it, also where a call id says which run goes on.
     request: { ...answer.request, after: { run, turn } },
     otherwise: branch([...results, ...messages]),
   }

@@ -22,7 +22,7 @@ export interface ReadResponse {
   readonly insteadOf: ReturnType<typeof createFold>['insteadOf']
 }
 
-/** What one response holds, out of its run's log. */
+/** One response, read out of its run's log. */
 export function foldResponse(log: readonly StreamItem[], place: PlaceInSession): ReadResponse {
   const fold = createFold(place)
   const changes = log.flatMap(fold.apply)
@@ -55,7 +55,7 @@ export async function streamRun(
   const kept = Promise.withResolvers<void>()
   context.keepAlive(kept.promise)
   const onEnd = (end: 'complete' | 'gone') => {
-    // In the background it goes on whoever leaves.
+    // A background run goes on after its client left.
     if (end === 'complete' || isBackground) return kept.resolve()
     kept.resolve(deps.onClientGone?.({ session, run, reader, principal }))
   }

@@ -9,7 +9,7 @@ export const imageUrl = z
   .regex(/^(https?:\/\/|data:image\/)./, 'must be an http(s) or a data:image/ URL')
 /** How closely a model is to look at it. */
 export const imageDetail = z.enum(imageDetails)
-/** Who of several speakers said it. */
+/** The name of the speaker, where several speak. */
 export const speakerName = z.string().max(200)
 
 /** A part of a message in either API's words, and where the request has it. */
@@ -18,13 +18,13 @@ export interface SaidPart {
   readonly at: string
 }
 
-/** Who says it: only what a user says, and what a tool gave, may have pictures. */
+/** The speaker of a message: only a user's message and a tool's output may have images. */
 type Speaker = 'user' | 'assistant' | 'system' | 'developer'
 
 /** A speaker's name; clients write null or an empty text for none. */
 const named = (name: string | null | undefined) => (name ? { name } : {})
 
-/** What one message says, in its order. Throws `request_invalid` for a picture where no model service takes one. */
+/** The parts of one message, in order. Throws `request_invalid` for an image where no model service takes one. */
 export function toSaidMessage(
   role: Speaker,
   parts: readonly SaidPart[],
@@ -43,7 +43,7 @@ export function toSaidMessage(
     : { kind: 'instructions', text, ...named(name) }
 }
 
-/** What a client's tool gave. A tool message has no pictures: they come behind it, and the text says where each was. */
+/** A client tool's output. A tool message has no images: they come behind it, and the text names the place of each. */
 export function toSaidOutput(
   callId: string,
   tool: string | undefined,
@@ -80,10 +80,10 @@ function withPlaces(parts: readonly SaidPart[]): {
 }
 
 /**
- * Checks that there is something to answer behind the last thing that was said: a message of the user that says
- * something, or an output. What a developer adds behind it changes nothing about that.
+ * Checks that the last message can be answered: a user's message with content, or an output. A developer's message
+ * behind it changes nothing about that.
  *
- * @param paramOf The field that is wrong where the last thing is none of those.
+ * @param paramOf The faulty field where the last message is neither.
  */
 export function checkAnswerable(
   all: readonly Said[],

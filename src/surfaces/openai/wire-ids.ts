@@ -34,7 +34,7 @@ const toPlace = (session: string, run: string): RunPlace => ({
 export const toResponseId = (place: PlaceInSession): string =>
   `resp_${keysOf(place)}${place.turn > 0 ? `_${place.turn}` : ''}`
 
-/** The place that an id names; undefined for an id that is none of ours. Says nothing of whether it is there. */
+/** The place that an id names; `undefined` for an id of another form. The place may not exist. */
 export function parseResponseId(text: string): PlaceInSession | undefined {
   const [, session, run, turn = '0'] = responseId.exec(text) ?? []
   return session !== undefined && run !== undefined
@@ -42,7 +42,7 @@ export function parseResponseId(text: string): PlaceInSession | undefined {
     : undefined
 }
 
-/** A call of ours without what every one begins with, and back: what its place within the run is for a client's ids. */
+/** A call's id without the prefix that all have, and back: its place within the run, for a client's ids. */
 const toOwnKey = (call: string): string => call.slice('call_'.length)
 const fromOwnKey = (own: string): string => `call_${own}`
 const isOwnKey = new RegExp(`^${ownCall}$`)
@@ -77,7 +77,7 @@ export const toFunctionCallId = (place: RunPlace, call: string): string =>
 
 const prefixes = { message: 'msg', call: 'fc', output: 'fco' } as const
 
-/** Of what the model said it is the id that its response has. */
+/** For the model's message: the id that it has in its response. */
 export function toItemId({ type, run = '', key: place }: ItemPlace, session: string): string {
   const own = isOwnCall.test(place) ? toOwnKey(place) : place
   return `${prefixes[type]}_${keysOf({ session, run })}_${own}`

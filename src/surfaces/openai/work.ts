@@ -30,7 +30,7 @@ import type { RequestContext } from '#platform/routes/request.ts'
 /** A request of either API as its parser has read it. */
 export interface ParsedRequest {
   readonly origin: 'chat' | 'responses'
-  /** What it names: an agent or a model. */
+  /** The named agent or model. */
   readonly model: string
   readonly instructions?: string | null | undefined
   readonly sampling: Parameters<typeof toParameters>[0]
@@ -39,24 +39,26 @@ export interface ParsedRequest {
   readonly tools: readonly unknown[] | null | undefined
   readonly toolChoice: z.infer<typeof toolChoice> | null | undefined
   readonly isParallel: boolean | null | undefined
-  /** What was said. Read once it is known that the model is there; `isNamed`: the session has what came before. */
+  /**
+   * The conversation. Read once the model is known to exist; `isNamed`: the session already has the earlier messages.
+   */
   readonly history: (isNamed: boolean) => Promise<History>
   /** Where it goes on, if the body says so: behind a response, or in a session. */
   readonly place?: (() => PlaceInSession | { readonly session: string }) | undefined
-  /** Somebody may come back for what it comes to. */
+  /** The client may fetch the outcome later. */
   readonly isKept: boolean
   readonly isBackground: boolean
-  /** What the session keeps of the request, to say it again. */
+  /** The fields of the request that the session stores, to repeat them. */
   readonly echo?: (session: string, tools: readonly ClientTool[]) => JsonObject
 }
 
-/** What came of a request, and how it was sent in the end. */
+/** The outcome of a request, and the form in which it was sent. */
 interface Done<T> {
   readonly plan: Plan
   readonly value: T
 }
 
-/** What a request asks for, on its way: each of these carries it out. */
+/** A request, ready to be sent: each method carries it out. */
 export interface Work {
   readonly principal: string
   readonly trace: string
@@ -72,7 +74,10 @@ export interface Work {
 /** Whose voice the orchestrator has in this run. */
 const personaHeader = 'x-isola-persona'
 
-/** The one way of both APIs from what was read to what is submitted. Throws `request_…` for what cannot be. */
+/**
+ * The way from a parsed request to a submission, for both APIs. Throws `request_…` for a request that cannot be
+ * submitted.
+ */
 export async function toWork(
   deps: OpenaiDeps,
   context: RequestContext,
@@ -107,13 +112,14 @@ export async function toWork(
       responseFormat: parsed.responseFormat,
     }),
     ...trace,
-    // A client of these runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
+    // A client of `/v1` runs its own tools, and has no way to approve or to answer: a call that needs that fails with
+    // the reason.
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
     ...defined({ limits: parsed.limits }),
     ...(isAlone && { bringsAll: true }),
     ...(isAlone && !parsed.isKept && { isStateless: true }),
-    // Who named the session, or asks for what it comes to later, can raise a limit.
+    // A caller who named the session, or fetches the outcome later, can raise a limit.
     ...((isBackground || !isAlone) && { mayRaise: true }),
     ...defined({ echo }),
   }
@@ -140,7 +146,7 @@ export async function toWork(
   }
 }
 
-/** What is said of a persona names the field as it was sent. */
+/** An error about a persona names the header as it was sent. */
 function aboutHeader(cause: unknown): unknown {
   if (!(cause instanceof IsolaError) || cause.param !== 'persona') return cause
   const message = cause.message.replace(/^persona/, personaHeader)

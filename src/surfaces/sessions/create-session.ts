@@ -52,7 +52,7 @@ export async function createSession(
   return jsonResponse(asMade({ ...made, ...spoken }), { status: 201, headers })
 }
 
-/** Of an agent that the caller may see and that does not run: why. To others it is not there. */
+/** Why an agent that the caller may see does not run. For other callers the agent does not exist. */
 async function whyItRests(
   { storedAgents }: Pick<CreateDeps, 'storedAgents'>,
   context: RequestContext,

@@ -43,7 +43,7 @@ function parseCursor(text: string, param: string): Pick<EventsQuery, 'afterSeq' 
   throw new IsolaError('request_invalid', message, { param })
 }
 
-/** After these a run is over, or may wait for someone outside: then its stream may end. */
+/** After these a run is over, or may wait for an answer from outside: then its stream may end. */
 const restingPoints: ReadonlySet<EventType> = new Set([
   'run_finished',
   'run_parked',
@@ -52,8 +52,8 @@ const restingPoints: ReadonlySet<EventType> = new Set([
 ])
 
 /**
- * Every item as it is: logged events carry their id, deltas have none. A stream that follows one run has an end of
- * its own, so that one which was cut off is told from one that is complete.
+ * Every item unchanged: logged events carry their id, deltas have none. A stream that follows one run has an end of
+ * its own, so that a client can tell a cut stream from a complete one.
  */
 export function createEventView(
   options: EventsQuery & {

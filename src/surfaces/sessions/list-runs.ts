@@ -20,8 +20,8 @@ const underWay = ['running', 'queued', 'parked'] as const
 const defaultLimit = 20
 
 /**
- * The last run of each session: those under way first, then those of the sessions that were made last. The list of
- * sessions says where to look, and each session how its run stands now; no list of runs is kept anywhere.
+ * The last run of each session: runs under way first, then the runs of the newest sessions. The list of sessions says
+ * where to look, and each session gives the state of its run; no list of runs is stored.
  */
 export async function listRuns(
   deps: RunListDeps,
@@ -44,7 +44,7 @@ export async function listRuns(
   return { runs: runs.flat(), ...pageOf(page) }
 }
 
-/** One run by its id alone. What the caller may not see looks like what is not there. */
+/** One run by its id alone. A run that the caller may not see looks like a missing run. */
 export async function findRun(deps: RunListDeps, { id, role }: Principal, run: string) {
   const place = isRunId(run) ? await deps.sessionIndex.placeOf(run) : undefined
   if (!place || (place.principal !== id && !seesEverybody(role)))
@@ -67,7 +67,7 @@ async function lastRun(
   const [run] = tree.runs
   if (!run) return []
   const { id, agent, state, createdAtMs, result } = run
-  // What a session has spent is its run's, where that is its only one.
+  // The spending of a session with one run is that run's.
   const usage = result?.usage ?? (tree.earlier === undefined ? tree.usage : undefined)
   const self = `/api/sessions/${session}/runs/${id}`
   return [

@@ -8,9 +8,9 @@ export interface SessionListDeps {
 }
 
 /**
- * The caller's own, newest made first. Operators and auditors may name another principal, or `*` for all; an auditor, who
- * has none, gets all if it names no principal. A session that a key may not see looks like one that is absent: for it
- * nothing but the caller's own is looked up.
+ * The caller's own sessions, newest first. Operators and auditors may name another principal, or `*` for all; an
+ * auditor has no sessions, so it gets all if it names no principal. A session that a key may not see looks like a
+ * missing one: such a key's query covers the caller's own sessions alone.
  */
 export async function listSessions(
   { sessionIndex }: SessionListDeps,

@@ -29,7 +29,7 @@ interface SessionDeps {
 
 const id = 'The session’s id: `ses_` and 22 characters.'
 
-/** `/api/sessions…`: sessions, what was said in them, and their events. */
+/** `/api/sessions…`: sessions, their conversations, and their events. */
 export default [
   route('GET /api/sessions', {
     roles: sessionReaders,

@@ -47,7 +47,7 @@ export async function startRun(
   return jsonResponse(receipt, { status: 202, headers: { ...locate(run), ...replayed(isJoined) } })
 }
 
-/** One that matches nothing protects nothing, and whoever wrote it thinks otherwise. */
+/** A pattern that matches no tool protects nothing, while its author believes that it does. */
 function checkPatterns(patterns: readonly string[], tools: readonly string[]): void {
   const isMatched = (pattern: string): boolean => {
     if (pattern.startsWith('isola__') || pattern === '*') return true
@@ -80,7 +80,7 @@ async function toWork(
     ...(await deps.agents.toolNames(requireApproval ?? [])),
     ...(clientTools ?? []).map(({ name }) => name),
   ])
-  // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
+  // No agent: a run does not make a missing session. An empty list and no list are the same request.
   const ask = {
     session,
     messages: [toTaskMessage(request)],

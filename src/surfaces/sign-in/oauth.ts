@@ -17,7 +17,10 @@ import { consentPage, pageResponse, refusalPage } from './page.ts'
 
 type OAuthDeps = Pick<GuardDeps, 'oauth' | 'readiness'>
 
-/** The authorization server: what programs ask, and the page where somebody decides. All of it is for anyone. */
+/**
+ * The authorization server: the endpoints for clients, and the page where a person decides. No route of it needs a
+ * credential.
+ */
 export function addOAuthRoutes(app: HttpApp, add: AddOpen, deps: OAuthDeps): void {
   const protocol = createProtocol(deps)
   const documents = resourcePaths.map(
@@ -61,7 +64,7 @@ async function decide(
   const form = await readForm(req.raw)
   const decision = form.get('decision')
   const choice: ConsentForm = {
-    // Whatever is not a yes is a no.
+    // Any value other than an approval is a denial.
     decision: decision === 'key' || decision === 'upstream' ? decision : 'deny',
     handle: form.get('handle') ?? '',
     key: form.get('key') ?? '',
@@ -103,7 +106,7 @@ async function toResponse(step: AuthorizationStep, { req }: HttpContext): Promis
         'referrer-policy': 'no-referrer',
       })
       for (const cookie of step.cookies) headers.append('set-cookie', cookie)
-      // What was posted must not be posted on.
+      // 303 after a form, so that the browser does not post its fields on to the next address.
       return new Response(null, { status: req.method === 'POST' ? 303 : 302, headers })
     }
     case 'refuse':

@@ -29,7 +29,7 @@ export const pageResponse = (
   return htmlResponse(html, { ...rest, policy })
 }
 
-/** Names the client, where the answer goes, and what is allowed; somebody signs in and decides. */
+/** Names the client, the destination of the answer, and the permissions; a person signs in and decides. */
 export function consentPage(consent: Consent): string {
   const { clientName, clientHost, redirectHost, isLoopback, problem, upstreamHost } = consent
   const name = quotable(clientName)
@@ -70,7 +70,7 @@ function scopeRow(scope: Scope, { ticked }: Consent): string {
 
 const maxNameChars = 100
 
-/** A name that stands between quotes, and cannot end them: what follows would read as ours. */
+/** A name inside quotes, which cannot close them: the text after it would read as ours. */
 function quotable(name: string): string {
   const short = name.length > maxNameChars ? `${headOf(name, maxNameChars)}…` : name
   return escape(short.replace(/["“”„‟«»＂]/g, "'"))

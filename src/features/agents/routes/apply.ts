@@ -17,7 +17,7 @@ import { toListing, toVersion } from './listing.ts'
 import { wasOnDemand, type OnDemandDeps } from './on-demand.ts'
 import { agentRequest, type promoteAgentRequest } from './requests.ts'
 
-/** What changes of agents need: their schedules and subscriptions follow each version. */
+/** The dependencies of a change to an agent: its schedules and subscriptions follow each version. */
 export interface AgentDeps {
   readonly storedAgents: AgentAdministration
   readonly plugins: Pick<PluginAdministration, 'show'>
@@ -37,7 +37,10 @@ export async function setState(
   return toListing(agent)
 }
 
-/** What the version in force schedules and subscribes to, in the owner's name: by the key the owner asks with now, else by the one it had. */
+/**
+ * Brings the schedule and subscriptions of the version in force in line, in the owner's name: by the key of this
+ * request if the owner sends it, else by the key they had.
+ */
 export async function syncSchedule(
   deps: Pick<AgentDeps, 'schedules'>,
   context: RequestContext,
@@ -48,7 +51,7 @@ export async function syncSchedule(
   await deps.schedules.ofAgents.sync(toScheduled(agent, asker), changer(context.by()))
 }
 
-/** One that is off has its name all the same: it would not come back. */
+/** A plugin that is off still owns its name: an agent of that name would keep it from coming back. */
 async function refusePluginsId(
   deps: Pick<AgentDeps, 'plugins'>,
   { id, newest }: StoredAgent,
@@ -59,7 +62,7 @@ async function refusePluginsId(
   throw new IsolaError('request_conflict', `id: ${id} is taken. Choose another.`, { param: 'id' })
 }
 
-/** Before an agent is changed: what its schedule is refused for, with the field as it is called there. */
+/** Before an agent is changed: refuses a faulty schedule, with the name of the field. */
 export const checkSchedule =
   (deps: Pick<AgentDeps, 'plugins' | 'schedules'>, context: RequestContext): BeforeAgent =>
   async (agent) => {

@@ -37,8 +37,8 @@ export interface OnDemandDeps {
 }
 
 /**
- * `POST /api/agents/on-demand`: a session of its own, which ends with the answer or deletes itself when its time is over.
- * A key names the session, which is kept then, so that a repeated request meets the run that is there.
+ * `POST /api/agents/on-demand`: an agent in a session of its own, which is deleted with the answer or when its time
+ * is over. A key names the session and keeps it until then, so that a repeated request meets the same run.
  */
 export async function runOnDemand(
   deps: OnDemandDeps,
@@ -67,7 +67,7 @@ export async function runOnDemand(
     ...defined({ tempId }),
     request: by.requestId,
   }
-  // Before it begins: of one that is gone nothing else is left that says what it was.
+  // Written before the run begins: the event is all that is left of an agent once it is gone.
   const about = { ...trace, principal: asking.id, atMs: clock.nowMs() }
   if (key === undefined || !(await deps.sessions.at(session).about(asking.id)).ok)
     await deps.deploymentLog.append(deploymentEvent('agent_begun_on_demand', about, told))
@@ -81,7 +81,7 @@ export async function runOnDemand(
         agent: onDemandId,
         messages: [toTaskMessage({ task, ...defined({ context: material }) })],
         onDemand: { ...agent, keepMs },
-        // Its maker may have it kept: what it was is looked up then.
+        // The caller may promote the agent later: the definition is read from here then.
         echo: { onDemand: definition as unknown as JsonObject },
         // No approval is asked for: an agent on demand does not wait for days.
         pauses: 'refuse',
@@ -99,7 +99,7 @@ export async function runOnDemand(
   const { result, createdAtMs } = unwrap(await deps.sessions.at(session).result(asking.id, run))
   if (!result) throw new IsolaError('request_unavailable', 'It has not ended. Try again.')
   const isKept = ttlSeconds !== undefined || key !== undefined
-  // What could not be deleted now deletes itself.
+  // A session that could not be deleted now deletes itself.
   if (!isKept)
     await deps.sessions
       .at(session)
@@ -118,7 +118,7 @@ export async function runOnDemand(
   })
 }
 
-/** What an agent was that lived for one request of the caller's own. Throws `request_not_found` if it is gone. */
+/** The definition of an agent on demand that the caller ran. Throws `request_not_found` if it is gone. */
 export async function wasOnDemand(
   { sessions }: Pick<OnDemandDeps, 'sessions'>,
   { id }: Pick<Principal, 'id'>,

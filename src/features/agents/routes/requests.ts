@@ -31,7 +31,7 @@ export const onDemandRequest = onDemandDefinition.extend({
   background: z.boolean().optional().describe('Answers with where it works, and does not wait.'),
 })
 
-/** `POST /api/agents/promote`: what an agent on demand lacks to be kept. */
+/** `POST /api/agents/promote`: the fields that an agent on demand lacks as a stored agent. */
 export const promoteAgentRequest = z.strictObject({
   session: z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session'),
   run: z.string().regex(/^run_[0-9A-Za-z]{22}$/, 'must be the id of a run'),

@@ -24,12 +24,12 @@ const select = `
   FROM agents LEFT JOIN agent_versions ON agent = id AND agent_versions.version = agents.version
   WHERE state <> 'deleted'`
 
-/** What a list needs of the version in force, from its text. */
+/** The fields that a list shows of the version in force. */
 const toHead = `(SELECT json_object('version', agent_versions.version, 'hash', body ->> '$.hash', 'name', body ->> '$.definition.name',
     'description', body ->> '$.definition.description', 'natural', body ->> '$.definition.natural_language_description',
     'mode', body ->> '$.definition.agent.integration_mode', 'model', body ->> '$.definition.agent.model', 'acl', body -> '$.definition.acl')
   FROM agent_versions WHERE agent = agents.id AND agent_versions.version = agents.version)`
-/** Who is let in by name or by role. `?6`: what is looked for among the permissions. */
+/** Whether the agent is shared with a principal or a role. `?6`: the permission to look for. */
 const isShared = (line: string, key: string) =>
   `EXISTS (SELECT 1 FROM json_each(now, '$.acl.${line}') WHERE key = ${key} AND value LIKE ?6)`
 /** As `permissionsOn` says, where the tables are: no text is read. */
@@ -146,7 +146,7 @@ export function createAgentStore(database: Database): AgentStore {
       const approve = `
         UPDATE agent_versions SET (approved_by, approved_at_ms) = (?1, ?2)
         WHERE agent = ?3 AND version = ?4 AND approved_by IS NULL AND json_extract(body, '$.hash') = ?5`
-      // The agent first: what it is held to is still waiting then.
+      // The agent's row before the version's: the condition needs the version still waiting.
       const condition = `EXISTS (SELECT 1 FROM agents WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting})`
       const update = `UPDATE agents SET version = ?7, behind = behind + 1 WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting} RETURNING id`
       const values = [id, version, hash]
@@ -257,7 +257,7 @@ const toListed = ({
   ...(head !== null && { head: JSON.parse(head) as AgentHead }),
 })
 
-/** Agents whose schedules are not yet as the agents are, for whoever keeps schedules. */
+/** Agents whose schedules do not match their definition yet, for the schedules room. */
 export function createAgentsBehind(
   database: Database,
 ): Pick<ScheduleIndex, 'agentsBehind' | 'agentSettled'> {
@@ -268,7 +268,7 @@ export function createAgentsBehind(
       return results.map((row) => toScheduled(toSeen(row)))
     },
     async agentSettled({ id, behind = 0 }) {
-      // A change meanwhile is one more.
+      // A change meanwhile has counted up `behind`, and stays.
       const sql = 'UPDATE agents SET behind = 0 WHERE id = ?1 AND behind = ?2'
       await reached(() => database.prepare(sql).bind(id, behind).run())
     },

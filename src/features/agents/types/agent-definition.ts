@@ -9,7 +9,7 @@ import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { AgentNeed } from '#runtime/session/types/agent-definition.ts'
 
-/** What somebody may do with an agent that is not theirs; `run` and `edit` are `see`, too. */
+/** A permission on another principal's agent; `run` and `edit` include `see`. */
 export type AgentPermission = z.infer<typeof permission>
 
 export type OnDemandDefinition = z.infer<typeof onDemandDefinition>
@@ -25,7 +25,7 @@ export const toManifest = (
   hash: string,
 ): Manifest => manifestOf(about, agent, hash)
 
-/** The same of one whose text was not read: what it is called by. */
+/** The same for an agent whose definition was not read: from the fields of its head. */
 export const headManifest = (
   { integration_mode, ...about }: About & Pick<AgentDefinition['agent'], 'integration_mode'>,
   hash: string,
@@ -66,7 +66,7 @@ function longerLimits({ limits }: AgentDefinition['agent']): readonly string[] {
   )
 }
 
-/** The lines of an ACL, one for each who is in it. */
+/** The lines of an ACL, one for each principal or role. */
 export const sharedWith = ({
   roles: byRole,
   principals,
@@ -75,7 +75,7 @@ export const sharedWith = ({
   ...Object.entries(principals).map(([name, may]) => `${name}: ${may.join(', ')}`),
 ]
 
-/** What a definition asks for that an operator has to allow, its tools apart: those are known where tools are. */
+/** The needs of a definition that an operator has to allow. Its tools are checked where the catalog is at hand. */
 export function needsOf({ agent, acl }: AgentDefinition): readonly AgentNeed[] {
   const { memory, allow_skill_emission: emits } = agent
   return [
@@ -89,10 +89,10 @@ export function needsOf({ agent, acl }: AgentDefinition): readonly AgentNeed[] {
 }
 
 /**
- * What is the owner's to decide of a text that somebody else brings into force: whom the agent is shared with, and
- * whatever begins by itself, since that works in the owner's name, by the owner's key.
+ * The changes that only the owner may decide when another principal applies a definition: whom the agent is shared
+ * with, and every schedule and subscription, since these run in the owner's name, by the owner's key.
  *
- * @param now The text in force; absent: none is.
+ * @param now The definition in force; absent: there is none.
  */
 export function ownersMatters(
   next: AgentDefinition,

@@ -10,7 +10,7 @@ import type { DeploymentEvent } from '#contracts/event.ts'
 import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import type { RunnableAgent } from '#contracts/stored-agent.ts'
 
-/** An agent as it is listed: without its text. */
+/** An agent in a list, without its definition. */
 export interface ListedAgent extends Omit<StoredAgent, 'inForce' | 'behind'> {
   /** Absent while its first version waits. */
   readonly head?: AgentHead
@@ -19,13 +19,13 @@ export interface ListedAgent extends Omit<StoredAgent, 'inForce' | 'behind'> {
   readonly ownerModels?: readonly string[]
 }
 
-/** The same as it is for somebody, by one look at the tables. */
+/** The same with the caller's rights, by one query. */
 export interface SeenAgent extends StoredAgent {
-  /** The role of whoever asks; absent where the table knows none. */
+  /** The caller's role; absent where the table knows none. */
   readonly askerRole?: Role
   /** Whether its owner still has a key that holds. */
   readonly isOwnerHeld: boolean
-  /** The models that its owner may name; absent: all. What a key may not name, no agent of it has. */
+  /** The models that its owner may name; absent: all. Its agents may name no other. */
   readonly ownerModels?: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface AgentSeer {
   readonly nowMs: number
 }
 
-/** Who looks at a list, and for what. */
+/** The caller of a list, and the permission that the list is for. */
 interface AgentLooker extends AgentSeer {
   readonly may: Exclude<AgentPermission, 'edit'>
   /** The role that counts; absent: that of the table, or else `elseRole`. */
@@ -43,14 +43,17 @@ interface AgentLooker extends AgentSeer {
 }
 
 /**
- * The tables of agents. Each change lands with its event, both or neither; what is not as it is said to be then changes
- * nothing and answers false. Every verb may throw `request_unavailable`.
+ * The tables of agents. Each change lands with its event, both or neither. A change whose expected state is out of
+ * date changes nothing and answers false. Every verb may throw `request_unavailable`.
  */
 export interface AgentStore {
   readonly find: (id: string, by: AgentSeer) => Promise<SeenAgent | undefined>
-  /** Those that may be seen, or run, in the order of their ids. Reads no text. */
+  /** The agents that the caller may see, or run, in the order of their ids. Reads no text. */
   readonly list: (by: AgentLooker, limit: number) => Promise<readonly ListedAgent[]>
-  /** How many an owner has, how many there are, and how many other ids are that owner's, those of deleted ones included. */
+  /**
+   * How many agents an owner has, how many there are, and how many other ids the owner has taken, deleted agents
+   * included.
+   */
   readonly count: (
     owner: string,
     but: string,
@@ -58,7 +61,7 @@ export interface AgentStore {
   /** Newest first. */
   readonly versions: (id: string) => Promise<readonly AgentVersion[]>
   readonly version: (id: string, version: number) => Promise<AgentVersion | undefined>
-  /** A new agent with its first version. False if the id is somebody's: also one that was deleted and was another's. */
+  /** A new agent with its first version. False if the id is taken, also by a deleted agent of another owner. */
   readonly add: (agent: NewAgent, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
   /** The version after the newest, which runs from now on if it has been approved. Only so many of the last are kept, with the one in force. */
   readonly addVersion: (
@@ -66,9 +69,9 @@ export interface AgentStore {
     version: AgentVersion,
     event: DeploymentEvent,
   ) => Promise<boolean>
-  /** What was waiting is in force. */
+  /** Puts the waiting version in force. */
   readonly approve: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
-  /** A version that was in force is so again. */
+  /** Puts an earlier version in force again. */
   readonly rollBack: (id: string, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
   readonly setState: (
     id: string,
@@ -81,13 +84,13 @@ export interface AgentStore {
 
 type NewAgent = Pick<StoredAgent, 'id' | 'owner' | 'createdAtMs'>
 
-/** Who wants to do something with an agent. */
+/** The caller of a verb. */
 interface AgentAsker {
   readonly principal: string
   readonly role: Role | undefined
 }
 
-/** What somebody may do with an agent, by its version in force: its owner and operators everything, auditors look. */
+/** The caller's permissions on an agent, by its version in force: its owner and operators have all, auditors see. */
 export function permissionsOn(
   { owner, inForce }: Pick<StoredAgent, 'owner' | 'inForce'>,
   { principal, role }: AgentAsker,
@@ -98,7 +101,7 @@ export function permissionsOn(
   const byName = Object.hasOwn(principals, principal) ? (principals[principal] ?? []) : []
   const given = [...(roles[role] ?? []), ...byName]
   const isSeen = given.length > 0 || role === 'auditor'
-  // An auditor talks to nobody.
+  // An auditor runs no agent.
   const may = role === 'auditor' ? [] : given
   return new Set([...may, ...(isSeen ? (['see'] as const) : [])])
 }
@@ -111,12 +114,12 @@ export interface AppliedAgent {
   readonly isNew: boolean
 }
 
-/** Asked with the agent as it would be, before anything is written: what this throws is refused as a whole. */
+/** Called with the agent as it would be, before anything is written: an error refuses the whole change. */
 export type BeforeAgent = (agent: StoredAgent) => Promise<void>
 
 /**
- * What people do with agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable`
- * or `request_not_found`, the same for one that is not there and for one that whoever asks may not see.
+ * The verbs of agents. Throws `request_invalid`, `request_forbidden`, `request_conflict`, `request_unavailable` or
+ * `request_not_found`, the same for an agent that does not exist and for an agent that the caller may not see.
  */
 export interface AgentAdministration {
   /** Makes the agent or its next version. It runs at once unless it needs what an operator has not allowed. */
@@ -126,8 +129,8 @@ export interface AgentAdministration {
     how?: { readonly isDryRun?: boolean; readonly from?: string; readonly first?: BeforeAgent },
   ) => Promise<AppliedAgent>
   /**
-   * Makes a definition ready to run for one request. What it names that destroys or goes out is refused, but to operators,
-   * who name each of it.
+   * Makes a definition ready to run for one request. Refuses tools that destroy or go out, except for operators, who
+   * name each of them.
    */
   readonly onDemand: (
     definition: OnDemandDefinition,
@@ -135,7 +138,7 @@ export interface AgentAdministration {
   ) => Promise<RunnableAgent>
   readonly list: (by: AgentAdministrator) => Promise<readonly ListedAgent[]>
   readonly show: (id: string, by: AgentAdministrator) => Promise<StoredAgent>
-  /** Newest first; none for whoever may neither edit it nor audit. */
+  /** Newest first; empty for a caller who may neither edit nor audit the agent. */
   readonly versions: (id: string, by: AgentAdministrator) => Promise<readonly AgentVersion[]>
   readonly approve: (
     id: string,
@@ -154,7 +157,7 @@ export interface AgentAdministration {
     state: StoredAgent['state'],
     by: AgentAdministrator,
   ) => Promise<StoredAgent>
-  /** `first`: what has to be gone before it, so that who is refused half-way asks again. */
+  /** `first`: removes rows elsewhere before the agent itself, so that a removal that fails half-way can be repeated. */
   readonly remove: (
     id: string,
     by: AgentAdministrator,

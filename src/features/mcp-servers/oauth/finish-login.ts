@@ -22,11 +22,11 @@ export interface FinishDeps extends SignInDeps {
 }
 
 /**
- * Ends a sign-in with what the browser brought back. A state counts once, and for a quarter of an hour.
- *
- * The deployment's ends there and then: only an operator begins one. What anybody may begin could be opened by somebody
- * else, whose account it would be then; so a principal's ends where it was begun, with the code that the browser showed
- * (docs/security.md T28).
+ * Ends a sign-in with the parameters that the browser brought back. A state counts once, and for a quarter of an
+ * hour.
+ * The deployment's sign-in ends there and then: only an operator begins it. Any user may begin a principal's sign-in
+ * and could trick another person into opening its page, whose account it would then be; so such a sign-in ends where
+ * it was begun, with the code that the browser showed (docs/security.md T28).
  */
 export function createFinishLogin(deps: FinishDeps) {
   const once = createOnce()
@@ -37,7 +37,10 @@ export function createFinishLogin(deps: FinishDeps) {
         if (login.principal !== undefined) throw notBegun()
         await redeem(deps, config, { login, query })
       }),
-    /** Of a principal's: keeps what the browser brought back, for whoever says the code. */
+    /**
+     * For a principal's sign-in: stores the parameters that the browser brought back, until the principal gives the
+     * code.
+     */
     cameBack: (config: McpServerConfig, query: string): Promise<McpCameBack> =>
       once(stateIn(query), async () => {
         const login = await pendingOf(deps, config, isAt(stateIn(query)))

@@ -19,24 +19,24 @@ export const clientMetadataPath = '/mcp/client.json'
 
 const maxTokenChars = 4_096
 
-/** A sign-in that waits for somebody at a browser. */
+/** A sign-in that waits for a person at a browser. */
 export interface PendingLogin {
   readonly state: string
   readonly verifier: string
   readonly origin: string
   readonly startedAtMs: number
   readonly url?: string
-  /** Who signs in for itself; the deployment does if absent. */
+  /** The principal that signs in for itself; absent for the deployment's sign-in. */
   readonly principal?: string
-  /** Of a principal's: what the browser brought back, and the code that finishes it. */
+  /** Of a principal's sign-in: the browser's parameters, and the code that finishes it. */
   readonly came?: { readonly query: string; readonly code: string }
   readonly isDenied?: true
 }
 
-/** The state of a sign-in that somebody began. */
+/** The state of a sign-in that was begun. */
 export type BegunLogin = Pick<PendingLogin, 'state' | 'principal'>
 
-/** One server's sign-in: its configuration, what is kept of it, and under which origin it was begun. */
+/** One server's sign-in: its configuration, its sealed rows, and the origin under which it was begun. */
 export interface ProviderOptions {
   readonly config: McpServerConfig
   readonly store: SealedStore
@@ -45,15 +45,15 @@ export interface ProviderOptions {
   /** Where this deployment is reached by a browser. */
   readonly origin: string
   readonly nowMs: () => number
-  /** Told each value that nobody may read, before it is used. */
+  /** Receives each secret value before its first use, so that replies can be redacted. */
   readonly learn: (value: string) => void
   /** Where a document about this program is; this deployment has one. */
   readonly clientMetadataUrl?: string
-  /** The state of a sign-in that somebody began; without one nobody is sent anywhere. */
+  /** The state of a sign-in that was begun; without it a browser is sent nowhere. */
   readonly login?: BegunLogin
 }
 
-/** What others are told of this program, as RFC 7591 has it. */
+/** The metadata of this program for authorization servers (RFC 7591). */
 export const clientMetadataOf = (origin: string) => ({
   client_name: 'Isola',
   redirect_uris: [`${origin}${callbackPath}`],
@@ -63,9 +63,9 @@ export const clientMetadataOf = (origin: string) => ({
 })
 
 /**
- * What the library asks and tells while it signs in. Everything is kept sealed in the server's object and survives it;
- * tokens and registrations are by issuer, and belong to this one address (RFC 8707). Nothing is kept of a sign-in that
- * nobody began: what a server wants in the middle of a call is refused.
+ * The library's port for signing in. All values are sealed in the server's object and survive its sleep; tokens and
+ * registrations are stored by issuer, and belong to this one address (RFC 8707). Without a begun sign-in nothing is
+ * stored: a server that wants a new sign-in in the middle of a call is refused.
  */
 export function createOAuthProvider(options: ProviderOptions): OAuthClientProvider {
   const { config, store, origin, login } = options
@@ -97,7 +97,8 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
         ? registeredByHand(options, about?.issuer)
         : store.get<StoredOAuthClientInformation>(await clientKey(about?.issuer))
     },
-    // Where it is missing the library registers nobody: only who signs in does, and nobody beside a client by hand.
+    // Without this method the library registers no client. Only a begun sign-in registers, and not beside a client
+    // that the operator set by hand.
     ...(login &&
       !isByHand && {
         async saveClientInformation(client, about) {
@@ -121,7 +122,7 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
     async redirectToAuthorization(url) {
       checkAuthorizationUrl(url, options)
       await change({ url: url.href })
-      // In the middle of a call nobody can be sent anywhere: what the server wants is asked for at the next sign-in.
+      // In the middle of a call no browser is at hand: the server's scope is requested at the next sign-in.
       const scope = url.searchParams.get('scope')
       if (!login && scope !== null) await store.put('wanted', scope)
     },
@@ -162,12 +163,12 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
   }
 }
 
-/** One issuer is written with a slash at its end, and without. */
+/** Servers write the same issuer with a slash at its end, and without. */
 export const plainIssuer = (issuer: string): string => issuer.replace(/\/$/, '')
 
 /**
- * A client that the operator registered by hand, at one authorization server: the one that was named with it, or else
- * the first that was used. It is stamped with that one, and the library takes it to no other, whichever the server
+ * A client that the operator registered by hand, at one authorization server: the server named with it, or else the
+ * first that was used. It is bound to that server, and the library uses it at no other, whichever the MCP server
  * names today.
  */
 async function registeredByHand(

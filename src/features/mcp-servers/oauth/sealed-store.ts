@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { McpResealed } from '#runtime/catalog/types/mcp-sign-in.ts'
 import type { LinkStore } from '../kept-values.ts'
 
-/** What sealing under the master key this room needs. */
+/** The part of sealing under the master key that this room needs. */
 export interface Seal {
   readonly seal: (
     name: string,
@@ -31,8 +31,8 @@ const maxChars = 256_000
 const prefix = 'mcp '
 
 /**
- * Seals anew what was sealed under the key before. What no key opens stays, since the key may be put back, until somebody
- * signed in under the key of today.
+ * Seals values of the previous master key under today's. A value that no key opens stays, since the operator may put
+ * its key back, until a principal signs in under today's key.
  */
 export async function resealAll(
   store: LinkStore & {
@@ -60,11 +60,11 @@ export async function resealAll(
   return { rotated, current: all.length - old.length, locked }
 }
 
-/** Values of one server's sign-in, each sealed under its own name; what no key opens any more is not there. */
+/** Values of one server's sign-in, each sealed under its own name; a value that no key opens counts as missing. */
 export function createSealedStore(
   store: LinkStore,
   { seal, open }: Pick<Seal, 'seal' | 'open'>,
-  /** Part of each name: what was for another server, or another address of it, opens nothing here. */
+  /** Part of each name: a value of another server, or of another address of this server, cannot be opened here. */
   scope: string,
   learn: (value: string) => void,
 ): SealedStore {
@@ -93,7 +93,7 @@ export function createSealedStore(
   }
 }
 
-/** What no log may hold. */
+/** The secret texts in a value: no log may hold them. */
 function secretsIn(value: unknown): readonly string[] {
   const fields = Object(value) as Readonly<Record<string, unknown>>
   return ['access_token', 'refresh_token', 'client_secret', 'verifier'].flatMap((field) => {

@@ -8,24 +8,24 @@ import type { SealedStore } from './sealed-store.ts'
 /** So long may an authorization server take for one answer. */
 export const timeoutMs = 30_000
 
-/** What a sign-in keeps, reaches and tells. */
+/** The dependencies of a sign-in. */
 export interface SignInDeps {
   readonly storeOf: (config: McpServerConfig) => SealedStore
   readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'answer' | 'provider'>
   readonly checkUrl: CheckUrl
   readonly readSecrets: ReadSecrets
   readonly nowMs: () => number
-  /** Told each value that nobody may read, before it is used. */
+  /** Receives each secret value before its first use, so that replies can be redacted. */
   readonly learn: (value: string) => void
   /**
-   * Told that somebody signed in, or that what the browser brought back was refused. Never throws.
-   * @param principal Who signed in for itself; the deployment did if absent.
+   * Called when a sign-in succeeded, or when the browser's parameters were refused. Never throws.
+   * @param principal The principal that signed in for itself; absent for the deployment's sign-in.
    */
   readonly onSignedIn: (
     what: DeploymentEventData<'mcp_signed_in'> | DeploymentEventData<'mcp_sign_in_refused'>,
     principal?: string,
   ) => void
-  /** A text that nobody can guess. */
+  /** A text that cannot be guessed. */
   readonly secret: () => string
   readonly clientMetadataUrl?: string
 }

@@ -10,7 +10,10 @@ import { createOAuthProvider, plainIssuer, type PendingLogin } from './provider.
 import { timeoutMs, type SignInDeps } from './sign-in-deps.ts'
 import { stepUp } from './step-up.ts'
 
-/** Signing in at a server's authorization server: begun by whoever it is for, finished with what the browser brings back. */
+/**
+ * Signing in at a server's authorization server: the operator or the principal begins it, the browser's return
+ * finishes it.
+ */
 export function createSignIn(deps: SignInDeps) {
   const providerOf: ProviderOf = (config, origin, login) =>
     createOAuthProvider({
@@ -31,7 +34,7 @@ export function createSignIn(deps: SignInDeps) {
     throw new IsolaError('tool_failed', 'The authorization server names no page to sign in at.')
   }
   return {
-    /** For calls: uses and renews tokens, and begins nothing; nothing if nobody is signed in. */
+    /** For calls: uses and renews tokens, and begins no sign-in. `undefined` if there is no sign-in. */
     async providerOf(config: McpServerConfig) {
       const origin = await deps.storeOf(config).get<string>('origin')
       return origin !== undefined && (await isSignedIn(config))
@@ -42,7 +45,7 @@ export function createSignIn(deps: SignInDeps) {
     /** Whether the sign-in that was begun last was denied. */
     isDenied: async (config: McpServerConfig): Promise<boolean> =>
       (await deps.storeOf(config).get<PendingLogin>('login'))?.isDenied === true,
-    /** The page to open, or that nobody has to. */
+    /** The page to open, or the answer that no page is needed. */
     async begin(config: McpServerConfig, origin: string, signer?: McpSigner): Promise<McpLogin> {
       const store = deps.storeOf(config)
       const whose = signer ? [signer.ref] : []
@@ -57,7 +60,7 @@ export function createSignIn(deps: SignInDeps) {
         await stepUp(deps, config, { provider, scope: wanted })
         return { state: 'open', url: await pageOf(config, state) }
       }
-      // What is known of who signs in may be out of date: it is asked anew.
+      // The cached facts about the authorization server may be out of date.
       store.delete('discovery')
       try {
         const { client, close } = await connect(
@@ -68,7 +71,7 @@ export function createSignIn(deps: SignInDeps) {
         await client.request({ method: 'tools/list', params: {} }, { timeout: timeoutMs })
         await close()
         if (!signer || (await isSignedIn(config))) return { state: 'signed_in' }
-        // It lists its tools for anybody; whose call it is, it has to know all the same.
+        // The server lists its tools without a sign-in; a principal's calls need one all the same.
         const { guardedFetch: fetchFn } = deps.connectDeps(config)
         await within(timeoutMs, () => auth(provider, { serverUrl: config.url, fetchFn }))
         return { state: 'open', url: await pageOf(config, state) }

@@ -40,7 +40,7 @@ export async function stepUp(
   await store.put('steps', { ...recent, count: recent.count + 1 })
   store.delete('wanted')
   const { guardedFetch: fetchFn } = deps.connectDeps(config)
-  // Who signs in may be another one by now; where that is written stays.
+  // The authorization server may have changed; the address of the metadata stays.
   const { resourceMetadataUrl } = (await store.get<OAuthDiscoveryState>('discovery')) ?? {}
   store.delete('discovery')
   const asked = {

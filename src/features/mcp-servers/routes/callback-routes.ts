@@ -2,7 +2,7 @@ import { anyone } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { finishMcpLogin, type LoginDeps } from './finish-login.ts'
 
-/** What browsers and authorization servers ask; neither has a key. Not in the OpenAPI document. */
+/** Routes for browsers and authorization servers; neither has a key. Not in the OpenAPI document. */
 export default [
   // The state that the browser brings is checked.
   route('GET /mcp/callback', {
@@ -10,7 +10,7 @@ export default [
     replies: {},
     handle: (deps: LoginDeps, request) => finishMcpLogin(deps, request),
   }),
-  // What authorization servers may read of this deployment, as a client (CIMD).
+  // The client metadata of this deployment for authorization servers (CIMD).
   route('GET /mcp/client.json', {
     roles: anyone,
     replies: { 200: { is: 'The metadata of this client.' } },

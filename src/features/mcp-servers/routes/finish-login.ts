@@ -8,7 +8,7 @@ export interface LoginDeps {
   readonly onFault?: OnFault
 }
 
-/** Nothing of the request is in the page, whatever somebody wrote into the address (docs/security.md T28). */
+/** The page has no text from the request: a stranger can have written the address (docs/security.md T28). */
 const page = (text: string, status: number): Response =>
   new Response(`<!doctype html><meta charset="utf-8"><title>Isola</title><p>${text}</p>`, {
     status,
@@ -25,7 +25,10 @@ const page = (text: string, status: number): Response =>
 const expected: readonly unknown[] = ['request_invalid', 'request_not_found']
 const maxQueryChars = 8_192
 
-/** A code is ours, as the server's id is. Whoever has it ends the sign-in, for whoever began it and nobody else. */
+/**
+ * The code and the server's id are our own texts, so the page may show them. The code ends the sign-in only for the
+ * principal that began it.
+ */
 function pageFor(finished: McpFinished): Response {
   switch (finished.state) {
     case 'signed_in':
@@ -56,7 +59,7 @@ export async function finishMcpLogin(
     if (search.length > maxQueryChars) throw new IsolaError('request_invalid', 'too long')
     return pageFor(await mcp.finishLogin(search))
   } catch (error) {
-    // A sign-in that nothing here began is no fault; an operator has to hear of any other failure.
+    // A state that no sign-in here began is no fault of ours; any other failure is reported to the operator.
     if (!expected.includes(errorCode(error))) onFault?.(error, requestId)
     return page(notDone, 400)
   }

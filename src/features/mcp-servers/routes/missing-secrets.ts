@@ -1,7 +1,7 @@
 import { secretNamesIn, type McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { SecretAdministration } from '#features/access/types/secrets.ts'
 
-/** Names of the secrets that a server is opened with and that nobody has set. */
+/** Names of the secrets that a server's configuration needs and that are not set. */
 export async function missingSecrets(
   { secrets }: { readonly secrets: Pick<SecretAdministration, 'list'> },
   { headers, clientSecret = '' }: McpServerConfig,
@@ -11,6 +11,6 @@ export async function missingSecrets(
   return [...new Set(named)].filter((name) => !isSet.has(name))
 }
 
-/** What an operator reads where a server names a secret that is not set. */
+/** The note about a secret that a server needs and that is not set. */
 export const notSet = (name: string): string =>
   `The secret ${name} is not set; set it: isola secret set ${name}`

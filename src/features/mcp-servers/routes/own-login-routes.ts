@@ -92,7 +92,7 @@ function refuseToken({ caller: { token } }: RequestContext): void {
     )
 }
 
-/** Who signs in. */
+/** The principal that signs in. */
 function selfOf(request: RequestContext): McpSelf {
   refuseToken(request)
   return { ...request.by(), role: request.caller.role }

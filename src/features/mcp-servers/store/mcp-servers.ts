@@ -32,7 +32,7 @@ export function createMcpServerStore(database: Database): McpServerStore {
   }
 }
 
-/** The statement that writes a row, to land in one go with the rest of a change. */
+/** The statement that writes a row, for one batch with the rest of a change. */
 export const mcpServerRow = (database: Database, row: McpServerRow): Statement =>
   database
     .prepare(upsert)

@@ -1,6 +1,6 @@
 /**
- * What a remote server says of a tool of its, by its specification: one that says neither that it only reads nor that it
- * destroys nothing may destroy (`presumed`).
+ * A remote server's claim about its tool, by the specification: a tool that claims neither to only read nor to
+ * destroy nothing may destroy (`presumed`).
  * @see https://modelcontextprotocol.io/specification, ToolAnnotations: the default of `destructiveHint` is true
  */
 export function remoteToolDestroys(annotations: unknown): boolean | 'presumed' {

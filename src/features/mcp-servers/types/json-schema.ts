@@ -4,7 +4,7 @@ const typeNames = ['string', 'number', 'integer', 'boolean', 'object', 'array', 
 
 const typeName = z.enum(typeNames, `must be one of ${typeNames.join(', ')}`)
 
-/** What a service would stumble over in a schema; what else is in it is for the model to read. */
+/** The fields of a schema that a model service checks; other fields are for the model to read. */
 const fields = {
   type: z.union([typeName, z.array(typeName).min(1)]).optional(),
   required: z.array(z.string()).optional(),
@@ -32,7 +32,10 @@ export const jsonSchema = z.looseObject({
   oneOf: list,
 })
 
-/** Where a schema is none, as a path (`properties.a.type`); empty if it is none at all, `undefined` if it is one. */
+/**
+ * The path of the fault in a schema (`properties.a.type`); empty if the value is no schema at all, `undefined` if it
+ * has no fault.
+ */
 export function schemaFault(schema: unknown): string | undefined {
   const { error } = jsonSchema.safeParse(schema)
   return error && deepest(error.issues).map(String).join('.')

@@ -13,7 +13,7 @@ export interface Block extends PassageSpot {
   readonly header?: string
 }
 
-/** What a document is made of, in its order. */
+/** The blocks of a document, in their order. */
 export interface ReadBlocks {
   readonly title?: string
   readonly blocks: readonly Block[]
@@ -24,7 +24,7 @@ export type Pause = () => Promise<void>
 
 const sliceChars = 32 * 1024
 const maxHeadingChars = 200
-/** What is longer is repeated in part. */
+/** A longer header is repeated in part. */
 const maxHeaderChars = 800
 
 /** Headings above a block, as they come: one takes away those of its own depth and deeper. */
@@ -53,7 +53,7 @@ export const textBlocks = async (text: string, pause: Pause): Promise<ReadBlocks
   blocks: (await readLines(text, { isMarkdown: false, pause, count: countOf('text') })).blocks,
 })
 
-/** The same under their headings; front matter and comments are left out, and a fence is one block. */
+/** Blocks of Markdown under their headings; front matter and comments are left out, and a fence is one block. */
 export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBlocks> {
   const { blocks, titles } = await readLines(text, {
     isMarkdown: true,
@@ -109,7 +109,7 @@ function createLineReader({
   const blocks: Block[] = []
   let begun = 0
   let held: string[] = []
-  /** All lines of it are those of a paragraph: what is underlined is a heading. */
+  /** All its lines are lines of a paragraph: an underline then makes it a heading. */
   let isParagraph = false
   let isInComment = false
   let header: string | undefined
@@ -223,7 +223,7 @@ function underlineDepth(line: string): 0 | 1 | 2 {
   return /^=+$/.test(marks) ? 1 : /^-+$/.test(marks) ? 2 : 0
 }
 
-/** What begins something else than a paragraph also within one: an item of a list, a quote. */
+/** A line that ends a paragraph by beginning another block: an item of a list, a quote. */
 const isInterruption = (line: string): boolean =>
   /^ {0,3}(?:[-+*>]|\d{1,9}[.)])(?:\s|$)|^ {0,3}>/.test(line)
 

@@ -11,18 +11,18 @@ import {
 import type { NoteStorage } from '../long-term/note-rows.ts'
 import { createDocumentRows, type DocumentRow, type DocumentRows } from './document-rows.ts'
 
-/** A passage as it is sealed; what its document is called and who wrote it is said once, in the document's own row. */
+/** The sealed part of a passage; the document's own row has its name and author. */
 export interface PassageBody extends NewPassage {
   readonly document: string
   readonly part: number
-  /** What the document is called: its words count for each of its passages. */
+  /** The document's name and title: their words count for each of its passages. */
   readonly called: string
   readonly updatedAtMs: number
 }
 
-/** What is sealed of a document. */
+/** The sealed part of a document. */
 export interface DocumentBody extends Omit<DocumentInfo, 'id' | 'scope' | 'agent'> {
-  /** Who put it; told to nobody. */
+  /** The principal that put it; shown to no caller. */
   readonly by?: string
 }
 
@@ -30,12 +30,12 @@ export interface DocumentBody extends Omit<DocumentInfo, 'id' | 'scope' | 'agent
 export interface DocumentBook {
   readonly book: NoteBook<PassageBody>
   readonly rows: DocumentRows
-  /** Of any of these, in one look at all. */
+  /** The passages of these documents, by one scan. */
   readonly passagesOf: (ids: readonly string[]) => readonly IndexedNote[]
   readonly open: (row: DocumentRow) => Promise<DocumentInfo>
   readonly writerOf: (row: DocumentRow) => Promise<string | undefined>
   readonly seal: (at: Pick<DocumentRow, 'id' | 'place'>, body: DocumentBody) => Promise<DocumentRow>
-  /** Of a name in its place: the same name is the same document. */
+  /** The number of a name in its place: the same name is the same document. */
   readonly numberOf: (place: NotePlace, name: string) => Promise<number>
   readonly drop: () => void
 }
@@ -86,7 +86,7 @@ export function createDocumentBook(
       return (await book.key.open()).hash(`document ${place} ${name}`)
     },
     drop() {
-      // With the last document goes the key: what a copy of the rows still has, nobody can open.
+      // The key goes with the last document: a copy of the rows can then be opened by no key.
       rows.drop()
       book.rows.drop()
       book.key.forget()

@@ -2,14 +2,14 @@ import type { NotePlace } from '#contracts/long-term.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
 
-/** A document as it is kept: what it is called, too, is sealed. */
+/** A stored document: its name is sealed, too. */
 export interface DocumentRow {
   readonly id: string
   readonly place: NotePlace
   readonly sealed: Uint8Array<ArrayBuffer>
 }
 
-/** The rows of an object's documents; nothing is made before there is one. */
+/** The rows of an object's documents; the table is made with the first document. */
 export interface DocumentRows {
   readonly get: (id: string) => DocumentRow | undefined
   /** In the order of their ids. */

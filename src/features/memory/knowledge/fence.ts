@@ -1,4 +1,4 @@
-/** What a fence was opened by. */
+/** The mark that opened a fence. */
 interface Opened {
   readonly mark: string
   readonly length: number
@@ -7,12 +7,12 @@ interface Opened {
   readonly indent: number
 }
 
-/** What is looked at of a line before its text: marks of lists and quotes. */
+/** The most characters of list and quote marks that are read before a line's text. */
 const maxMarks = 100
 
 /**
- * Fences of code by the rules of CommonMark 0.31.2: one is closed by as many of its own marks or more, with nothing
- * behind them, or ends with the quote or the list that it is in.
+ * Fences of code by the rules of CommonMark 0.31.2: a fence is closed by as many of its own marks or more, with
+ * nothing behind them, or ends with the quote or the list that it is in.
  */
 export function createFence() {
   let open: Opened | undefined

@@ -9,11 +9,11 @@ const never: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-/** What is longer is no style that a person wrote. */
+/** A longer text is no style that a person wrote. */
 const maxStyleChars = 4_000
 
 /**
- * Whether a browser shows nothing of an element. Style sheets are not read: what a class hides is read as text.
+ * Whether a browser hides an element. Style sheets are not read: text that a class hides counts as visible.
  */
 export function isHidden(name: string, attributes: Attributes): boolean {
   if (never.has(name) || Object.hasOwn(attributes, 'hidden')) return true

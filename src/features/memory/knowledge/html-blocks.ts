@@ -19,7 +19,10 @@ const parted = setOf(
 )
 const isHeading = (name: string): boolean => /^h[1-6]$/.test(name)
 
-/** What ends an element that was not closed, and what it does not reach beyond: HTML leaves these end tags out. */
+/**
+ * Tags that end an unclosed element, and the element whose inside they cannot leave: HTML allows these end tags to be
+ * missing.
+ */
 const unclosed: Readonly<Record<string, { readonly ends: string; readonly within: string }>> = {
   li: { ends: 'li', within: 'ul ol' },
   dt: { ends: 'dt dd', within: 'dl' },
@@ -34,8 +37,8 @@ const maxDepth = 1_000
 const sliceChars = 16 * 1024
 
 /**
- * What a page says, under its headings: it builds no tree, and runs nothing. What a browser does not show is left out;
- * characters have the names that HTML gives them. Others are answered between slices.
+ * The text of a page, under its headings: builds no tree, and runs nothing. Text that a browser hides is left out;
+ * entities are decoded. Pauses between slices, so that other requests are answered.
  */
 export async function htmlBlocks(html: string, pause: Pause): Promise<ReadBlocks> {
   const page = createPage()
@@ -53,7 +56,7 @@ interface Open {
   hides: boolean
 }
 
-/** What the parser tells, as blocks. */
+/** Collects the parser's events as blocks. */
 function createPage() {
   const headings = createHeadings()
   const count = createCount('text', maxParts, 'elements')
@@ -68,7 +71,7 @@ function createPage() {
   const flush = () => {
     const text = held.take()
     if (text === '') return
-    // One that was not closed ends with its first block.
+    // A heading that was not closed ends with its first block.
     if (heading !== undefined) headings.enter(heading, text.replace(/\s+/g, ' '))
     else blocks.push(...tables.take({ text, ...headings.now() }))
     heading = undefined
@@ -167,7 +170,7 @@ interface Table {
 function createTables() {
   const open: Table[] = []
   const now = (): Table | undefined => open.at(-1)
-  /** What is in its first row may still turn out to be a header. */
+  /** The cells of its first row may still turn out to be a header. */
   const keepsRow = ({ row, header, rows, isInHead }: Table): boolean =>
     row !== undefined &&
     (header.length > 0 || (rows === 0 && (isInHead || row.cells === row.names)))

@@ -11,7 +11,7 @@ import { labelOfPassages, searchPassages } from './search-passages.ts'
 
 export interface KnowledgeToolDeps {
   readonly gateway: KnowledgeGateway
-  /** What an agent's manifest or text says; nothing for one that says nothing, and for the orchestrator. */
+  /** The settings of an agent's manifest or definition; `undefined` if it has none, and for the orchestrator. */
   readonly settingsOf: (
     agent: string,
     context: ToolContext,
@@ -23,7 +23,7 @@ const toolOwner = 'knowledge'
 const name = `${toolOwner}__search`
 const defaultLimit = 5
 
-/** What agents look things up with: found like any other tool, and in no prompt. */
+/** The tools that search documents: found like any other tool, and in no prompt. */
 export function createKnowledgeTools(deps: KnowledgeToolDeps) {
   const tool: Tool = {
     name,

@@ -48,7 +48,7 @@ const toText = ({ text, header }: Block, at: number, held: readonly Block[]): st
 const isBeside = (one: Block, other: Block): boolean =>
   one.page === other.page && one.headings?.join('\n') === other.headings?.join('\n')
 
-/** What is too long for one passage, in pieces that end with a line or a sentence where there is one. */
+/** Cuts a block that is too long for one passage, at the end of a line or a sentence where there is one. */
 function split(block: Block): readonly Block[] {
   const pieces: Block[] = []
   let { text } = block

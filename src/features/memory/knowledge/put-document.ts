@@ -12,7 +12,7 @@ import { isIn, toScope, type NoteStoreDeps } from '../long-term/note-book.ts'
 import { toId, type DocumentBody, type DocumentBook } from './document-book.ts'
 
 const maxBytesOfPlace = 8 * 1024 * 1024
-/** Of all places of an object together: it loads their words into its memory. */
+/** The most of all places of an object together, in limits of one place: their words are loaded into memory. */
 const mostPlaces = 2
 
 /** Puts a document in the place of the one of its name, all or nothing; the same again changes nothing. */
@@ -70,7 +70,7 @@ const isSame = (one: Compared, other: Compared): boolean =>
   one.label.integrity === other.label.integrity &&
   one.label.confidentiality === other.label.confidentiality
 
-/** Refuses what there is no room for, before anything is written. What is replaced makes room. */
+/** Refuses a document that does not fit, before anything is written. A document that it replaces makes room. */
 function checkRoom(
   { book, rows }: DocumentBook,
   {

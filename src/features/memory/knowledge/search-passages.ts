@@ -12,7 +12,9 @@ interface PassagesWanted {
   readonly limit: number
 }
 
-/** The best of all places that an agent reaches; what of it is its principal's, and what everybody's. */
+/**
+ * The best passages of all scopes that an agent reaches, from its principal's object and the deployment's.
+ */
 export async function searchPassages(
   gateway: KnowledgeGateway,
   { principal, agent, scopes, query, limit }: PassagesWanted,
@@ -31,6 +33,6 @@ export async function searchPassages(
     .slice(0, limit)
 }
 
-/** Of all that is in these. */
+/** The label of these passages together. */
 export const labelOfPassages = (passages: readonly FoundPassage[]): Label =>
   joinLabels([labelFrom('knowledge', { integrity: 'data' }), ...passages.map(({ label }) => label)])

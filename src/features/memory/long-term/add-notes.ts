@@ -13,8 +13,8 @@ type AddRequest = Extract<MemoryRequest, { verb: 'add' }>
 const maxOrigins = 16
 
 /**
- * Adds notes one after the other, so that each meets those before it: one that says what is there is merged into it, one
- * that replaces another takes its place.
+ * Adds notes one after the other, so that each meets those before it: a note that repeats another is merged into it,
+ * a note that replaces another takes its place.
  */
 export async function addNotes(
   { place, notes, budget, dryRun = false }: AddRequest,

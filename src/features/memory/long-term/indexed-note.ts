@@ -6,7 +6,7 @@ export interface IndexedNote {
   readonly row: number
   readonly id: string
   readonly place: NotePlace
-  /** Of the conversation's name, keyed; 0 for a note that stands alone. */
+  /** A keyed hash of the conversation's name; 0 for a note without a conversation. */
   readonly conversation: number
   readonly words: NoteWords
   readonly bytes: number

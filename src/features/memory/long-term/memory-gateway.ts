@@ -6,7 +6,7 @@ import type { MemoryGateway } from '#contracts/long-term.ts'
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 
-/** The objects that keep notes and documents: those of principals, and one of the same class that is no principal's. */
+/** The objects that keep notes and documents: one for each principal, and one of the same class for the deployment. */
 export interface MemoryGatewayDeps {
   readonly namespace: { readonly getByName: (name: string) => unknown }
   readonly sha256: (text: string) => string
@@ -21,7 +21,7 @@ export function createMemoryGateway(deps: MemoryGatewayDeps): {
   readonly knowledge: KnowledgeGateway
 } {
   const noted = new Set<string>()
-  /** Before the first of either: a key that nobody knows of would not be sealed anew. */
+  /** Before the first write: `rotateKeys` would miss the key of an owner who is not in this list. */
   const noteOwner = async (principal: string) => {
     if (noted.has(principal)) return
     await deps.memoryOwners.add(principal)

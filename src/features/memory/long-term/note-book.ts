@@ -8,31 +8,31 @@ import { createNoteRows, type NoteRows, type NoteStorage } from './note-rows.ts'
 import { wordsOf, type Fields, type HashWord, type WordReader } from './note-words.ts'
 import { createTenantKey, type TenantKey, type TenantKeyDeps } from './tenant-key.ts'
 
-/** What a store of notes takes from outside. */
+/** The dependencies of a store of notes. */
 export interface NoteStoreDeps
   extends WordReader, Pick<TenantKeyDeps, 'sealing' | 'keyedHash' | 'randomBytes'> {
   readonly clock: Pick<Clock, 'nowMs' | 'sleep'>
   readonly ids: Pick<Ids, 'next'>
 }
 
-/** What is sealed of a note. */
+/** The sealed part of a note. */
 export type NoteBody = Omit<Note, 'id' | 'scope' | 'agent'>
 
-/** What is sealed, of whatever is kept so. */
+/** The field that every sealed body has. */
 interface Body {
   readonly updatedAtMs: number
 }
 type Kept<B> = B & Pick<Note, 'id' | 'scope' | 'agent'>
 
-/** Something to be written. `sessions`: what it is found by beside its words, for whoever takes it away. */
+/** A body to be written. `sessions`: the sessions it came from, so that forgetting a session finds it. */
 export interface Written<B> extends Pick<IndexedNote, 'id' | 'place' | 'conversation'> {
   readonly sessions: readonly string[]
   readonly body: B
 }
 
-/** What tells one kind of what is kept so from another. */
+/** The differences between the kinds of sealed books. */
 interface BookKind<B> {
-  /** What its tables begin with, and its key is called by. */
+  /** The prefix of its tables and the name of its key. */
   readonly name: 'memory' | 'knowledge'
   readonly fieldsOf: (body: B) => Fields
 }
@@ -67,13 +67,13 @@ export interface NoteBook<B extends Body = NoteBody> {
 }
 
 const maxBytesOfPlace = 16 * 1024 * 1024
-/** Of all places of an object together: it loads them into its memory. */
+/** The most of all places of an object together, in limits of one place: all are loaded into memory. */
 const mostPlaces = 4
 
 /** So many are sealed at once. */
 const slice = 20
 
-/** The same word is hashed once. */
+/** Caches hashes: each word is hashed once. */
 function remember(hash: HashWord): HashWord {
   const known = new Map<string, number>()
   return (word) => {
@@ -83,7 +83,7 @@ function remember(hash: HashWord): HashWord {
   }
 }
 
-/** Whether a place is one of these; any is where none are named. */
+/** Whether a place is one of these; every place is, if none are given. */
 export const isIn =
   (places: readonly NotePlace[] | undefined) =>
   (place: NotePlace): boolean =>
@@ -179,7 +179,10 @@ export function createNoteBook<B extends Body>(
   }
 }
 
-/** Answers requests; those that change something one after the other: between looking and writing there are waits. */
+/**
+ * Answers requests; runs the changing verbs one after the other, since a change awaits between its read and its
+ * write.
+ */
 export function oneChangeAtATime<Request extends { readonly verb: string }, Answer>(
   answer: (request: Request) => Promise<Answer>,
   changing: readonly Request['verb'][],
@@ -193,13 +196,13 @@ export function oneChangeAtATime<Request extends { readonly verb: string }, Answ
   }
 }
 
-/** A place as it is told. */
+/** A place in the form of the API. */
 export const toScope = (place: NotePlace): Pick<Note, 'scope' | 'agent'> =>
   place === 'principal' || place === 'deployment'
     ? { scope: place }
     : { scope: 'agent', agent: place.slice('agent:'.length) }
 
-/** Those that have to go, the one that was touched longest ago first. */
+/** The notes that have to go, least recently used first. */
 function oldestBeyond(
   notes: readonly IndexedNote[],
   most: number,

@@ -4,12 +4,12 @@ import type { IndexedNote, IndexHit } from './indexed-note.ts'
 import type { NoteWords } from './note-words.ts'
 
 const leastAlike = 1 / 3
-/** Of notes that have the same words, in any order, so many are compared. */
+/** The most notes with the same words, in any order, that are compared. */
 const maxAlike = 50
 /** A question has fewer; of a longer text the first say what it is about. */
 const maxQueryWords = 64
 
-/** An object's notes in memory, by keyed words. What is not in it cannot be found. */
+/** An object's notes in memory, by keyed words. A search finds only notes that are in it. */
 export interface NoteIndex {
   readonly put: (note: IndexedNote) => void
   readonly remove: (id: string) => void

@@ -20,10 +20,10 @@ export interface NoteStorage {
   transactionSync<T>(work: () => T): T
 }
 
-/** A note as it is written: what can be read of it is sealed. */
+/** A stored note: its readable part is sealed. */
 interface NoteRow extends Omit<IndexedNote, 'row' | 'bytes'> {
   readonly sealed: Uint8Array
-  /** Sessions that it came from, for whoever forgets one of them. */
+  /** The sessions it came from, so that forgetting a session finds it. */
   readonly sessions: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export interface NoteRows {
   readonly ofSession: (session: string) => readonly string[]
   readonly key: () => Pick<SealedSecret, 'sealed' | 'keyId'> | undefined
   readonly saveKey: (key: Pick<SealedSecret, 'sealed' | 'keyId'>) => void
-  /** How often this run wrote; those that wrote long ago are forgotten. */
+  /** How often this run wrote; counts of runs that wrote long ago are deleted. */
   readonly writes: (run: string) => number
   readonly noteWrites: (run: string, writes: number, nowMs: number) => void
   /** Notes and key. */

@@ -23,7 +23,7 @@ const changing: readonly MemoryRequest['verb'][] = [
 
 type Asked<Verb extends MemoryRequest['verb']> = Extract<MemoryRequest, { verb: Verb }>
 
-/** The notes of one object, sealed under a key of its own; what they are found by is keyed hashes of their words. */
+/** The notes of one object, sealed under a key of its own; searches use keyed hashes of their words. */
 export function createNoteStore(
   storage: NoteStorage,
   owner: string,
@@ -99,7 +99,7 @@ function forget({ ids, session, places }: Asked<'forget'>, book: NoteBook): Memo
     return { forgotten: book.remove(gone.map(({ id }) => id)) }
   }
   const forgotten = book.remove(all.map(({ id }) => id))
-  // With the last note goes the key: what a copy of the rows still has, nobody can open.
+  // The key goes with the last note: a copy of the rows can then be opened by no key.
   if (book.index().all(isIn(undefined)).length === 0) {
     book.rows.drop()
     book.key.forget()

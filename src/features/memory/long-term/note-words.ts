@@ -7,10 +7,10 @@ export interface WordReader {
   readonly queryTerms: (text: string) => ReadonlyMap<string, string>
 }
 
-/** Of one word of one deployment's tenant: 48 bits of a keyed hash. */
+/** Hashes a word of one tenant: 48 bits of a keyed hash. */
 export type HashWord = (word: string) => number
 
-/** A note as it is searched: each distinct word once, with what it counts. */
+/** A note in the index: each distinct word once, with its weight. */
 export interface NoteWords {
   readonly hashes: Float64Array
   readonly weights: Float32Array
@@ -30,7 +30,7 @@ const weightSteps = 2
 const maxWeight = 0xffff / weightSteps
 const high = 0x1_0000_0000
 
-/** What of a note is searched. */
+/** The searched fields of a note. */
 export type Fields = Pick<NewNote, 'text' | 'speaker' | 'caption' | 'date'>
 
 /** The words of a note. */

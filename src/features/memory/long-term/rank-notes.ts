@@ -4,18 +4,18 @@ import type { IndexedNote, IndexHit } from './indexed-note.ts'
 /** FTS5's own constants. */
 const k1 = 1.2
 const b = 0.75
-/** What a note counts in itself, one turn away and two. Measured: bench/memory. */
+/** The weight of a note's own words, and of notes one and two turns away. Measured: bench/memory. */
 const shares = [1, 0.5, 0.25] as const
 const reach = shares.length - 1
-/** Bits of a hash by which most words are known to be none of those that are asked for. */
+/** Bits of a hash that rule out most words which the query does not have. */
 const sieveSize = 1_024
 
 /** Notes in one row of words, the turns of a conversation side by side: a search reads it from end to end. */
 export interface PackedNotes {
   readonly notes: readonly IndexedNote[]
-  /** Of each note: where its words begin; one more than there are notes. */
+  /** The place where each note's words begin; one entry more than there are notes. */
   readonly starts: Uint32Array
-  /** Of each note: where its conversation begins and ends. */
+  /** The place where the conversation of each note begins and ends. */
   readonly groups: readonly (readonly [first: number, end: number])[]
   /** With its share of its neighbours'. */
   readonly lengths: Float64Array
@@ -25,7 +25,7 @@ export interface PackedNotes {
   readonly weights: Float32Array
 }
 
-/** Conversation by conversation, each in the order in which it was written; a note that stands alone is one by itself. */
+/** Conversation by conversation, each in the order of writing; a note without a conversation stands alone. */
 export function packNotes(all: readonly IndexedNote[]): PackedNotes {
   const conversations = Map.groupBy(
     all.toSorted((one, other) => one.row - other.row),
@@ -77,7 +77,7 @@ export function rankNotes(
   const isMaybe = new Uint8Array(sieveSize)
   for (const hash of wanted) isMaybe[hash % sieveSize] = 1
   const found = new Float32Array(notes.length * width)
-  /** Of each word, how many notes have it, or have it near. */
+  /** For each word, the number of notes that have it, or have it near. */
   const held = new Uint32Array(width)
   const isTouched = new Uint8Array(notes.length)
   const places = new Map<NotePlace, boolean>()

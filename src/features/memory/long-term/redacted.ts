@@ -28,7 +28,7 @@ const cleared = <One extends Partial<Pick<NewNote, (typeof told)[number]>>>(
   ...Object.fromEntries(
     told.flatMap((field) => {
       const value = note[field]
-      // What is no text is refused by its name later.
+      // A value that is no text is refused later, by the name of its field.
       return typeof value === 'string' ? [[field, redact(value)]] : []
     }),
   ),

@@ -8,7 +8,10 @@ type Reseal = (asked: {
   readonly verb: 'reseal'
 }) => Promise<{ readonly key?: 'none' | 'current' | 'rotated' }>
 
-/** Seals the key of every object with notes or documents under the current master key, one after the other. One that fails holds up none. */
+/**
+ * Seals the key of every object with notes or documents under the current master key, one after the other. A failure
+ * in one object does not hold up the others.
+ */
 export async function rotateKeys(
   gateways: { readonly memory: MemoryGateway; readonly knowledge: KnowledgeGateway },
   owners: MemoryOwners,

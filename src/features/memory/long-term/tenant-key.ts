@@ -16,12 +16,14 @@ interface KeySealing {
   readonly isCurrent: (secret: SealedKey) => boolean
 }
 
-/** What a tenant's key is made from and kept in. */
+/** The dependencies of a tenant's key, and its store. */
 export interface TenantKeyDeps {
   readonly sealing: KeySealing
   readonly keyedHash: KeyedHash
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
-  /** What it is called as a secret, by what and whose it is: a key that was copied to another place opens nothing there. */
+  /**
+   * The name under which it is sealed, by kind and owner: a key that was copied to another place opens nothing there.
+   */
   readonly name: string
   readonly load: () => SealedKey | undefined
   readonly save: (key: SealedKey) => void
@@ -49,8 +51,8 @@ const ivBytes = 12
 const high = 0x1_0000
 
 /**
- * A random key of the object's own, sealed under the master key: rotating that seals 32 bytes anew, while every note
- * and hash stays as it is. Words and texts are under keys that are derived from it.
+ * A random key of the object's own, sealed under the master key: a rotation seals 32 bytes anew, and every note and
+ * hash stays unchanged. Words and texts are under keys that are derived from it.
  */
 export function createTenantKey(deps: TenantKeyDeps): TenantKey {
   const { sealing, keyedHash, randomBytes, name, load, save } = deps

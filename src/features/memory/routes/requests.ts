@@ -27,7 +27,7 @@ export const memoryQuery = z.strictObject({
     .optional(),
 })
 
-/** `DELETE /api/memory`: everything that fits; without a field all that is one’s own. */
+/** `DELETE /api/memory`: forgets the notes that fit; without a field all of the caller's own. */
 export const forgetQuery = z.strictObject({
   scope: scope.optional(),
   agent: wantedName.optional(),

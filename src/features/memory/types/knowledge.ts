@@ -15,22 +15,22 @@ export const maxDocumentChars = 2_000_000
 /** And so many blocks of a text, or elements of a page of the web. */
 export const maxParts = 20_000
 
-/** Most that a place holds; what would be more is refused, since nobody wants half of what was put there. */
+/** The most documents of a place. A document beyond it is refused: half a collection is of no use. */
 export const maxDocumentsOfPlace = 1_000
 
-/** What an object with documents answers over RPC. */
+/** The RPC methods of an object with documents. */
 export interface KnowledgeApi {
   readonly knowledge: (request: KnowledgeRequest) => Promise<Reply<KnowledgeAnswer>>
 }
 
-/** Makes passages of what somebody sends. Throws `request_invalid` that names the field. */
+/** Makes passages of a document that a caller sends. Throws `request_invalid` that names the field. */
 export type ReadDocument = (given: {
   readonly type: DocumentType
   readonly text?: string
   readonly pages?: readonly string[]
 }) => Promise<{ readonly title?: string; readonly passages: readonly NewPassage[] }>
 
-/** Where a passage is, in the words of whoever cites it: `docs/memory.md, “Memory › Yours”, line 33`. */
+/** Where a passage is, for a citation: `docs/memory.md, “Memory › Yours”, line 33`. */
 export function citationOf({
   document,
   headings = [],

@@ -6,7 +6,7 @@ export const maxNotesOfPlace = 10_000
 
 export const maxNoteChars = 4_000
 
-/** What an object with notes answers over RPC. */
+/** The RPC methods of an object with notes. */
 export interface MemoryApi {
   readonly memory: (request: MemoryRequest) => Promise<Reply<MemoryAnswer>>
 }

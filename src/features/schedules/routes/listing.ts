@@ -35,7 +35,7 @@ export function toListing(
   }
 }
 
-/** What became of a slot, as the API shows it. */
+/** A slot as the API shows it. */
 export function toSlotListing(slot: Slot): SlotListing {
   const { slotMs, state, reason, asked, beganAtMs, endedAtMs, session, run, text } = slot
   const { tokens, costNanoUsd, delivery } = slot

@@ -20,7 +20,7 @@ import {
   type ScheduleDeps,
 } from '#runtime/session/requests/own.ts'
 
-/** What a schedule can name: agents and models, tools, plugins. */
+/** The catalogs that a schedule's fields name: agents and models, tools, plugins. */
 export interface MakeDeps extends ScheduleDeps, Targets {
   readonly agents: Targets['agents'] & Pick<AgentDirectory, 'toolNames'>
   readonly plugins: Pick<PluginAdministration, 'show'>
@@ -96,7 +96,7 @@ export function checked(spec: ScheduleSpec): ScheduleSpec {
   return spec
 }
 
-/** What a plugin's manifest schedules, for a principal of its own. */
+/** The schedule of a plugin's manifest, for the caller's own use. */
 async function ofPlugin(
   deps: MakeDeps,
   asked: ScheduleRequestBody,
@@ -116,7 +116,7 @@ async function ofPlugin(
 
 export type AskedWork = Pick<ScheduleRequestBody, 'task' | 'tool' | 'input' | 'model' | 'agent'>
 
-/** What a firing does. Throws for an agent, a model or a tool that is not there for this caller. */
+/** The work of a firing. Throws for an agent, a model or a tool that this caller cannot reach. */
 export async function toWork(
   deps: MakeDeps,
   caller: Principal,
@@ -141,7 +141,7 @@ export async function toWork(
   }
 }
 
-/** A schedule with a tool that is not there would fail each time. */
+/** A schedule whose tool does not exist would fail each time. */
 export async function checkTool(
   deps: Pick<MakeDeps, 'agents'>,
   tool: string,

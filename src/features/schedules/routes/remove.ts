@@ -3,7 +3,7 @@ import type { ScheduleVerbs } from '#runtime/session/types/schedule-object.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { changer, onSchedule, type Kind, type ScheduleDeps } from '#runtime/session/requests/own.ts'
 
-/** Removes one that a caller made; what a manifest or an agent's text makes is not removed so. */
+/** Removes a schedule that a caller made; schedules of manifests and agents are removed with their text. */
 export const removeSchedule = (
   { schedules }: ScheduleDeps,
   request: RequestContext,

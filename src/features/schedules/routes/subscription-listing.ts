@@ -37,7 +37,7 @@ export function toSubscriptionListing(one: Schedule, nowMs: number): Subscriptio
   }
 }
 
-/** What became of an event, as the API shows it: where it is from, not what it said. */
+/** A firing as the API shows it: the event's origin, without its payload. */
 export function toFiringListing(slot: Slot): FiringListing {
   const { slotMs, isManual: _, ...rest } = toSlotListing(slot)
   const { cause, count } = slot

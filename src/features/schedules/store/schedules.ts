@@ -42,7 +42,7 @@ const askWanting = (
     JSON.stringify(some.flatMap(({ name }) => [name, allOf(name)]))
   const own = events.filter(({ isPublic }) => !isPublic)
   const open = events.filter(({ isPublic }) => isPublic)
-  // Those of one session are of one principal.
+  // All events of a session belong to one principal.
   return database.prepare(sql).bind(namesOf(own), own[0]?.principal ?? '', namesOf(open))
 }
 
@@ -56,13 +56,13 @@ export const failIfWanted = (
 ): readonly Statement[] =>
   events.length === 0 ? [] : [askWanting(database, events, `SELECT json(owner) FROM (${wanting})`)]
 
-/** Nothing was told of this version yet. */
+/** Whether D1 has an older version than this. */
 const isNews = 'coalesce((SELECT version FROM schedules WHERE id = ?6), -1) < ?7'
 
 /**
- * The list of all schedules, for whoever watches and whoever sees everybody's.
+ * The list of all schedules, for the watchdog and for callers who see all principals' schedules.
  *
- * @param own For what whoever asks counts itself: the other one counts for the deployment.
+ * @param own For reads that the caller counts itself; `database` counts for the deployment.
  */
 export function createScheduleIndex(database: Database, own = database): ScheduleIndex {
   const all = async (sql: string, ...values: readonly (string | number)[]) => {
@@ -137,7 +137,7 @@ function toStatements(
       values: [id, of],
     }),
   )
-  // One that is gone keeps no row: its object says so again to whoever asks about it.
+  // A schedule that is gone keeps no row: its object reports it as gone to every later caller.
   if (!schedule) return [...told, database.prepare('DELETE FROM schedules WHERE id = ?1').bind(id)]
   const { principal } = schedule.asker
   const { when } = schedule.spec

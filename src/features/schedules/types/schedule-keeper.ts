@@ -9,7 +9,7 @@ export const keeperOf = ({ owner, asker }: Pick<Schedule, 'owner' | 'asker'>): S
 const isAgents = (owner: Schedule['owner']): owner is `agent:${string}` =>
   owner.startsWith('agent:')
 
-/** What a text schedules is there again as soon as that is read: it is changed where it is written. */
+/** A schedule from a manifest or an agent's definition would return at the next sync: it is changed in that text. */
 export function refuseOfText({ owner }: Pick<Schedule, 'owner'>): void {
   if (owner.startsWith('principal:')) return
   const id = owner.slice(owner.indexOf(':') + 1)

@@ -9,7 +9,7 @@ const maxYears = 10
 
 const { plugin: _, ...changeable } = scheduleRequest.shape
 
-/** `POST /api/schedules/:id`: what is named is changed, what is null is taken away. */
+/** `POST /api/schedules/:id`: a given field is changed, a null field is removed. */
 export const scheduleChange = z.strictObject({
   ...changeable,
   check: check.nullish(),
@@ -19,7 +19,7 @@ export const scheduleChange = z.strictObject({
 
 export type ScheduleChangeBody = z.infer<typeof scheduleChange>
 
-/** What somebody writes for `when`. */
+/** The forms of `when` in a request. */
 export type AskedWhen = NonNullable<ScheduleRequestBody['when']>
 
 /** `GET /api/schedules`. */

@@ -4,7 +4,7 @@ import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#runtime/session/types/schedule.ts'
 
-/** What a schedule is when nobody says otherwise. */
+/** The defaults of a schedule. */
 export const scheduleDefaults = {
   catchUp: 'once',
   overlap: 'skip',
@@ -18,7 +18,7 @@ export const scheduleDefaults = {
 const minuteMs = 60_000
 const maxNameChars = 60
 
-/** A `when` as it is kept. Its anchor is the minute in which it was made. */
+/** A `when` in its stored form. Its anchor is the minute in which it was made. */
 export const toWhen = (
   asked: AskedWhen,
   { timeZone, nowMs }: { readonly timeZone: string; readonly nowMs: number },
@@ -46,7 +46,7 @@ function withinHours(everyMinutes: number, hours: string): string {
   return `*/${everyMinutes} ${from < to ? range(from, to - 1) : range(from, 23) + past} * * *`
 }
 
-/** What somebody asks for, with what holds where they say nothing: what it was, or else what is usual. */
+/** The spec of a request: a field that it leaves out keeps its value, or gets the default. */
 export function toScheduleSpec(
   asked: ScheduleChangeBody,
   made: {
@@ -64,7 +64,7 @@ export function toScheduleSpec(
   const { tool = '', input = {}, has } = check ?? {}
   const checked = check && { tool, input, ...defined({ has }) }
   const notAfterMs = notAfterMinutes ? notAfterMinutes * minuteMs : notAfterMinutes
-  /** What is named, also as nothing at all, or what it was. */
+  /** The given value, `undefined` for null, and the earlier value for a field that was left out. */
   const kept = <T>(now: T | null | undefined, before: T | undefined): T | undefined =>
     now === undefined ? before : (now ?? undefined)
   const [nowChecked, nowNotAfter] = [kept(checked, was?.check), kept(notAfterMs, was?.notAfterMs)]
@@ -92,7 +92,7 @@ export function toScheduleSpec(
   }
 }
 
-/** What a manifest's schedule does each time: the same call that anybody can make by hand. */
+/** The work of a manifest's schedule: the same call that a principal can make by hand. */
 export const workOfPlugin = (plugin: string) => ({
   agent: 'orchestrator',
   tool: `${plugin}__execute`,

@@ -7,12 +7,15 @@ import { type SubscriptionManifest } from '#runtime/session/types/manifest-event
 import { scheduleDefaults } from './schedule-spec.ts'
 import type { ScheduleSpec } from '#runtime/session/types/schedule.ts'
 
-/** What a subscription is when nobody says otherwise. */
+/** The defaults of a subscription. */
 const defaults = { ttlMinutes: 60, maxDepth: 4, runsADay: 100 } as const
 const minuteMs = 60_000
 const maxNameChars = 60
 
-/** What somebody asks for, with what holds where they say nothing. One run after the other, in the order of its events. */
+/**
+ * The spec of a request, with defaults for fields that it leaves out. One run after the other, in the order of its
+ * events.
+ */
 export function toSubscriptionSpec(
   asked: Omit<SubscriptionRequestBody, 'limits' | 'dryRun'> & { readonly agent: string },
   limits?: Partial<Limits>,
@@ -48,7 +51,7 @@ export function specOfManifest(
   return toSubscriptionSpec({ ...rest, agent, maxDepth, ttlMinutes, ...daily })
 }
 
-/** What the agent of a manifest subscribes to, if it is one of a plugin that does. */
+/** The subscriptions of a plugin manifest's agent; empty if there are none. */
 export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
   const { agent } = Object(manifest) as { readonly agent?: unknown }
   return subscriptionManifests.parse(Object(agent).subscribes) ?? []

@@ -13,7 +13,7 @@ interface Compared {
   readonly bundle: SkillBundle
 }
 
-/** What is different in another version: all of it: a person approves only what is shown. */
+/** All differences to another version: a person approves only what the list shows. */
 export function compareSkills(before: Compared, after: Compared): SkillChanges {
   const [was, is] = [before.version, after.version]
   const [old, now] = [before.bundle.files, after.bundle.files]

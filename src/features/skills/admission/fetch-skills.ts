@@ -9,13 +9,13 @@ import { toVisible } from '#contracts/visible-text.ts'
 import { digestOf } from '../skill-text.ts'
 import { nameOf, refusedSkill } from './read-bundle.ts'
 
-/** What fetching takes of other rooms. */
+/** The dependencies of fetching. */
 export interface FetchSkillsDeps {
   /** Throws `request_invalid` for an address that is refused, `plugin_source_unavailable`, `plugin_upload_invalid`. */
   readonly fetchArchive: (
     url: string,
     hop?: {
-      /** What named the address, where that is no caller: it may lead to no host that it could not redirect to. */
+      /** The text that named the address, if no caller did: it may lead to no host that it could not redirect to. */
       readonly from?: URL
       /** Told who answered, after redirects. */
       readonly onAnswer?: (answer: { readonly url: URL }) => void
@@ -28,7 +28,7 @@ export interface FetchSkillsDeps {
   ) => Promise<readonly SentSkill[]>
 }
 
-/** What was found at an address. */
+/** The skills at an address. */
 interface Fetched {
   readonly sent: readonly SentSkill[]
   readonly refused: readonly RefusedSkill[]
@@ -41,7 +41,7 @@ const wellKnown = '.well-known/agent-skills/index.json'
 /** A request may ask so many hosts: of a longer index those that are wanted are named. */
 const maxEntries = 40
 
-/** An entry of an index, as far as it is read. */
+/** An entry of an index: the fields that are read. */
 interface Entry {
   readonly name: string
   readonly url: string
@@ -49,11 +49,12 @@ interface Entry {
 }
 
 /**
- * Fetches skills that somebody named by an address: an archive, a SKILL.md, an index by Agent Skills Discovery 0.2.0, or a
- * site that has one under `/.well-known/`. Of an index each entry is what its digest says, or it is refused.
+ * Fetches skills from an address that a caller named: an archive, a SKILL.md, an index by Agent Skills Discovery
+ * 0.2.0, or a site that has one under `/.well-known/`. An entry of an index whose bytes do not match its digest is
+ * refused.
  */
 export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps) {
-  /** @param at Where the index is: after redirects, another place than the one that was named. */
+  /** @param at The address of the index: after redirects, another address than the caller's. */
   const fromIndex = async (
     index: Index,
     { url, at }: { readonly url: string; readonly at: URL },
@@ -150,7 +151,7 @@ interface Index {
   readonly refused: readonly RefusedSkill[]
 }
 
-/** Nothing if it is none. What is wrong with one entry is not held against the others. */
+/** `undefined` if it is no index. A faulty entry does not spoil the others. */
 function readIndex(bytes: Uint8Array): Index | undefined {
   const value = parseJson(bytes)
   const { $schema, skills } = Object(value) as {

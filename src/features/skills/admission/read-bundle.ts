@@ -14,7 +14,7 @@ import { readSkill } from '../read-skill.ts'
 import { textOf } from '../skill-fields.ts'
 import { entryFile } from '../skill-text.ts'
 
-/** What reading a bundle takes of other rooms. */
+/** The dependencies of reading a bundle. */
 export interface ReadBundleDeps {
   readonly sha256: (text: string) => string
   readonly count: { readonly ofText: (text: string) => number }
@@ -22,7 +22,7 @@ export interface ReadBundleDeps {
   readonly checkPaths: (paths: readonly string[]) => void
 }
 
-/** A bundle that may be installed, before anybody looked at a signature. */
+/** A bundle that may be installed, before its signature is checked. */
 type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
   readonly version: Omit<ReadSkillUpload['version'], 'tier' | 'signer' | 'source'>
 }
@@ -31,8 +31,8 @@ type UnverifiedSkill = Omit<ReadSkillUpload, 'version'> & {
 const maxSearchedChars = 4_000
 
 /**
- * Checks what somebody sent as a skill: its shape, sizes and paths, what nobody would see in its texts, and that it is a
- * skill by the specification, read as leniently as that says. Runs nothing of it.
+ * Checks an uploaded skill: its shape, sizes and paths, invisible characters in its texts, and that it is a skill by
+ * the specification, read as leniently as that says. Runs nothing of it.
  *
  * @throws `plugin_upload_invalid`, naming the place.
  */
@@ -91,7 +91,7 @@ export function readBundle(
     notes: [
       ...notes,
       ...renamed,
-      // What is said to us and means nothing is said back; other notes are of no weight here.
+      // A field of `metadata` that has no meaning here is reported to the author; other notes do not matter here.
       ...diagnostics
         .filter(({ severity, field }) => severity !== 'note' || field === 'metadata')
         .map(toLine),
@@ -116,11 +116,11 @@ function checkText(path: string, text: string): void {
 const toLine = ({ field, message }: SkillDiagnostic): string =>
   `${field === undefined ? '' : `${toVisible(field)} `}${toVisible(message)}`
 
-/** What was sent cannot be installed; the message says what is wrong. */
+/** The refusal of an upload that cannot be installed; the message names the fault. */
 export const refusedSkill = (message: string): IsolaError =>
   new IsolaError('plugin_upload_invalid', message)
 
-/** What it calls itself, or its folder; safe to show. */
+/** The skill's own name, or its folder's; safe to show. */
 export function nameOf({ folder = '', bundle }: SentSkill): string {
   const name = bundle?.fields['name']
   return toVisible(typeof name === 'string' ? name : folder).slice(0, 80)

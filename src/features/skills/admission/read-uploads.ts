@@ -11,7 +11,7 @@ import {
 import { createFetchSkills, type FetchSkillsDeps } from './fetch-skills.ts'
 import { nameOf, readBundle, type ReadBundleDeps } from './read-bundle.ts'
 
-/** What a signature is worth here. Throws `plugin_signature_invalid` for one that does not fit. */
+/** The tier that a signature gives. Throws `plugin_signature_invalid` for a signature that does not fit. */
 type Verify = (signed: {
   readonly text: string
   readonly signature: PluginSignature | undefined
@@ -25,7 +25,7 @@ export interface UploadReaderDeps extends ReadBundleDeps, FetchSkillsDeps {
   readonly verify: Verify
 }
 
-/** Reads what somebody wants installed, and decides its tier. Nothing of a skill is run. */
+/** Reads uploads of skills and decides their tier. Runs no code of a skill. */
 export function createUploadReader(deps: UploadReaderDeps): ReadSkillUploads {
   const fetchSkills = createFetchSkills(deps)
   const readOne = async (sent: SentSkill, source: string): Promise<ReadSkillUpload> => {
@@ -45,7 +45,10 @@ export function createUploadReader(deps: UploadReaderDeps): ReadSkillUploads {
   }
 }
 
-/** Of many: each that can be read, and why the others cannot. One alone is refused as such. */
+/**
+ * Reads each skill of a collection, and gives the reason for those that cannot be read. A single skill that cannot be
+ * read is an error.
+ */
 async function readAll(
   sent: readonly SentSkill[],
   source: string,

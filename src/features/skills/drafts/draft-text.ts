@@ -13,7 +13,7 @@ const maxPathChars = 100
 /** Folders and a name, each beginning with a letter or a digit: no way out, nothing hidden. */
 const filePath = /^(?:[A-Za-z0-9][\w.-]*\/){0,3}[A-Za-z0-9][\w.-]*$/
 
-/** What an agent gave, read and without secrets. */
+/** An agent's text, parsed and without secrets. */
 interface GivenSkill {
   readonly name: string
   readonly description: string
@@ -43,10 +43,10 @@ export function readGiven(
 }
 
 /**
- * A skill of what an agent wrote, checked as one that is installed is, and without a single warning.
+ * A skill from an agent's text, checked like an installed skill, and without a single warning.
  *
- * @param tools Those that its run called: what of it stands in the text is what the skill requires.
- * @returns A text says what to change.
+ * @param tools The tools that its run called: the skill requires those of them that its text names.
+ * @returns A text if the agent has to change something: it says what.
  */
 export function toWrittenSkill(
   given: GivenSkill,
@@ -70,7 +70,7 @@ export function toWrittenSkill(
   }
 }
 
-/** What holds for drafts alone: they are smaller, and one that could never be installed is none. */
+/** Rules for drafts alone: they are smaller, and a text that could never be installed is refused. */
 function whatIsWrong({ name, description, instructions, files }: GivenSkill): string | undefined {
   const paths = Object.keys(files)
   const texts = Object.values(files)
@@ -94,7 +94,7 @@ function whatIsWrong({ name, description, instructions, files }: GivenSkill): st
   return undefined
 }
 
-/** A text in quotes of JSON is one of YAML, too. */
+/** A quoted JSON string is valid YAML, too. */
 const toYaml = ({ metadata, ...fields }: ReturnType<typeof draftFields>): string =>
   [
     ...Object.entries(fields).map(([key, text]) => `${key}: ${JSON.stringify(text)}\n`),

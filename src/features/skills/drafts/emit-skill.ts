@@ -16,9 +16,9 @@ import { readGiven, toWrittenSkill } from './draft-text.ts'
 import { nearlySame, similarity, sketchOf } from './similarity.ts'
 import type { ReadBundleDeps } from '../admission/read-bundle.ts'
 
-/** What a run and a principal may write, and what may wait for an operator at once. */
+/** The most drafts of a run and a principal, and the most that may wait for an operator at once. */
 export const draftBudget: DraftBudget = { perRun: 5, perDay: 20, openOfPrincipal: 50, open: 500 }
-/** Somebody else's draft may come between looking and adding. */
+/** Another principal's draft may land between the look and the write. */
 const maxTries = 4
 const mark = '[redacted]'
 
@@ -29,13 +29,16 @@ export interface EmitSkillDeps extends ReadBundleDeps {
   readonly redact: (text: string) => string
   /** Names of the skills that ship. May reject. */
   readonly shipped: () => Promise<readonly string[]>
-  /** What a run has done by now. */
+  /** The work of a run so far. */
   readonly doneIn: (
     run: Pick<DraftWriting, 'principal' | 'session' | 'run'>,
   ) => Promise<Pick<DraftWriting, 'model' | 'tools'>>
 }
 
-/** Keeps what an agent wrote as a draft, which nobody finds and nothing loads until an operator has promoted it (docs/skills.md). */
+/**
+ * Stores an agent's text as a draft. No search finds and no agent loads a draft until an operator has promoted it
+ * (docs/skills.md).
+ */
 export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
   const { store, clock, redact, doneIn, shipped } = deps
   return async (input, { session, run, call, principal, agent, label: read }) => {
@@ -64,7 +67,7 @@ export function createEmitSkill(deps: EmitSkillDeps): EmitSkill {
   }
 }
 
-/** @returns The draft that has it now, if it is the writer's own: what others wrote is theirs. */
+/** @returns The draft, if it is the writer's own: other principals' drafts are not shown. */
 async function keep(
   text: SketchedText,
   writing: DraftWriting,
@@ -90,9 +93,9 @@ async function keep(
 }
 
 /**
- * The newer text is kept, since whoever wrote it had done the task once more; not the longer one, since a text would
- * only ever grow. But nobody writes over what is another principal's, and nothing that was written after reading worse
- * takes the place of what was not (docs/security.md T23).
+ * The newer text replaces the older, since its agent had done the task once more. The longer text does not win: texts
+ * would only grow. But a principal never overwrites another principal's draft, and a text written after reading worse
+ * material never replaces a better one (docs/security.md T23).
  */
 const takesPlace = (
   { principal, label }: DraftWriting,

@@ -1,4 +1,4 @@
-/** So many of the smallest hashes stand for a text; one with fewer pairs is compared exactly. */
+/** So many of the smallest hashes stand for a text; a text with fewer pairs is compared exactly. */
 const sketchSize = 200
 
 /**
@@ -8,11 +8,11 @@ const sketchSize = 200
  */
 export const nearlySame = 0.5
 
-/** Where words stand without blanks between them, each character is one. */
+/** In scripts without blanks between words, each character is a word. */
 const word = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}]+/gu
 
 /**
- * What stands for a text when it is compared: the smallest hashes of its pairs of neighbouring words, without case and
+ * The sketch of a text for comparisons: the smallest hashes of its pairs of neighbouring words, without case and
  * punctuation. Always the same for the same text.
  */
 export function sketchOf(text: string): string {
@@ -42,7 +42,7 @@ export function similarity(one: string, other: string): number {
 const last = '~'
 const hashesIn = (sketch: string): readonly string[] => (sketch === '' ? [] : sketch.split(' '))
 
-/** FNV-1a with a last mix, 32 bits: fast, and nobody's secret depends on it. */
+/** FNV-1a with a last mix, 32 bits: fast, and no secret depends on it. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at += 1)

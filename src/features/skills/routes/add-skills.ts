@@ -16,7 +16,7 @@ import { changeBy } from '#runtime/session/requests/change-by.ts'
 import { recordRefusal, type RefusalDeps } from '#runtime/session/requests/record-refusal.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** What an installation of skills needs. */
+/** The dependencies of an installation. */
 export interface AddSkillDeps extends RefusalDeps {
   readonly plugins: Pick<PluginAdministration, 'change'>
   readonly skillAdmission: SkillAdmission
@@ -27,8 +27,8 @@ export const addSkills = async (deps: AddSkillDeps, context: RequestContext): Pr
   installSkills(deps, context, await readRequest(context))
 
 /**
- * Installs a version of one skill, or of all of a collection, which enables nothing. Of a collection each stands for
- * itself: what cannot be installed is named, with the reason, and the others are there.
+ * Installs a version of one skill, or of all skills of a collection, and enables none. Each skill of a collection
+ * stands for itself: a skill that cannot be installed is named with the reason, and the others are installed.
  */
 export async function installSkills(
   deps: AddSkillDeps,
@@ -63,7 +63,7 @@ export async function installSkills(
       skills.push({ ...said, notes: [...notes, ...done.notes] })
     } catch (error) {
       const code = errorCode(error)
-      // What is wrong with us is wrong with all of them.
+      // A fault of the deployment stops all of them.
       if (code === undefined || code === 'request_unavailable' || isAlone) throw error
       refused.push({ name, code, message: errorMessage(error) })
     }
@@ -75,7 +75,7 @@ export async function installSkills(
 interface Asked {
   readonly upload: SkillUpload
   readonly allowLookAlike?: boolean | undefined
-  /** Only says what would come, and what that changes. */
+  /** Only shows which skills would be installed, and the changes. */
   readonly dryRun?: boolean | undefined
 }
 

@@ -5,7 +5,7 @@ import type { SkillShelf } from '#runtime/catalog/types/skill.ts'
 import { clientOf } from '#platform/routes/client.ts'
 import type { GuardDeps, HttpContext, HttpHandler } from '#platform/routes/types.ts'
 
-/** Says which version of Agent Skills Discovery this is; nobody fetches it. */
+/** Names the version of Agent Skills Discovery; no request fetches it. */
 const schema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
 const indexFile = 'index.json'
 /** So long a client may keep what it got, and so long the index is kept here. */
@@ -13,7 +13,7 @@ const maxAgeSeconds = 300
 const headers = {
   'cache-control': `public, max-age=${maxAgeSeconds}`,
   'content-security-policy': `default-src 'none'`,
-  // Whatever page asks: everybody may have it.
+  // Any page may read it: exposed skills are public.
   'access-control-allow-origin': '*',
 }
 
@@ -37,12 +37,15 @@ export interface AgentSkillDeps extends Pick<GuardDeps, 'readiness' | 'sources'>
 }
 
 /**
- * `/.well-known/agent-skills`: the skills that an operator named for anybody, by Agent Skills Discovery 0.2.0. While there
- * are none it is as if there were no such route.
+ * `/.well-known/agent-skills`: the skills that an operator made public, by Agent Skills Discovery 0.2.0. Without
+ * public skills the route answers as if it did not exist.
  */
 export function createAgentSkills(deps: AgentSkillDeps): HttpHandler {
   let index: Index | undefined
-  /** Whoever asks makes nobody hash all of it again; a skill can change without what is exposed. */
+  /**
+   * Cached, since strangers may request it as often as they like: hashing all skills is dear. It expires, too: a
+   * skill can change without a new generation.
+   */
   const readIndex = async (names: readonly string[], generation: number): Promise<Answer> => {
     const nowMs = deps.sources.clock.nowMs()
     if (index?.generation === generation && nowMs < index.untilMs) return index.answer
@@ -56,7 +59,7 @@ export function createAgentSkills(deps: AgentSkillDeps): HttpHandler {
       throw new IsolaError('config_not_migrated', readiness.message)
     const { generation, exposed } = await deps.plugins.exposed()
     const names = exposed.public_skills
-    // Where nothing is public nobody is told that there is such a route.
+    // Without public skills no visitor is counted: a refusal by rate would reveal the route.
     if (names.length > 0) await deps.limits.visitor(clientOf(context))
     const path = context.req.param('path') ?? ''
     const answer =
@@ -80,7 +83,7 @@ async function toIndex({ skills }: AgentSkillDeps, names: readonly string[]): Pr
   return { body, mimeType: 'application/json', digest }
 }
 
-/** What is absent and what is not public look alike. */
+/** A skill that does not exist and a skill that is not public look alike. */
 async function findArtifact(
   { skills }: AgentSkillDeps,
   names: readonly string[],
@@ -98,7 +101,7 @@ async function findArtifact(
 function toResponse({ req }: HttpContext, { body, mimeType, digest }: Answer): Response {
   const etag = `"${digest}"`
   const known = (req.header('if-none-match') ?? '').split(',')
-  // Who compresses on the way makes it a weak one.
+  // A proxy that compresses makes the tag a weak one.
   const isKnown = known.some((one) => one.trim().replace(/^W\//, '') === etag)
   const all = { ...headers, etag }
   if (isKnown) return new Response(null, { status: 304, headers: all })

@@ -6,8 +6,8 @@ const dayMs = 86_400_000
 const batchDrafts = 25
 
 /**
- * Takes away drafts that nobody promoted and no agent wrote again since `beforeMs`, each told on the record; and what
- * counted for days that are over.
+ * Deletes drafts that no operator promoted and no agent wrote again since `beforeMs`, each with an event on the
+ * record; and the daily counts of days that are over.
  */
 export async function expireDrafts(
   database: Database,

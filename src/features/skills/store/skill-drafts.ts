@@ -14,7 +14,7 @@ import { reached } from '#platform/d1/outage.ts'
 const dayMs = 86_400_000
 const maxWritings = 50
 
-/** Of a principal's day and of a run, whether or not a draft came of it. */
+/** Counts for a principal's day and for a run, also where no draft came of it. */
 const insertWriting = `
   INSERT INTO skill_draft_writings (run, call, draft, session, principal, agent, model, tools, label, hash, at_ms)
   SELECT ?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10
@@ -35,7 +35,7 @@ const insertDraft = `
 const roomLeft = `
   SELECT EXISTS (SELECT 1 FROM skill_drafts WHERE id = ?1) AS has, ${newest} AS newest, (${openOf}) AS open`
 
-/** One statement, and a row at least: what comes between two could be seen by neither. */
+/** One statement, and a row at least: between two statements another writer could go unseen. */
 const openSketches = `
   SELECT newest, id, sketch, label, principal FROM (SELECT ${newest} AS newest)
   LEFT JOIN skill_drafts ON state = 'open'`
@@ -53,7 +53,7 @@ const replaceText = `
 
 const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms, last_at_ms,
   promoted_by, promoted_at_ms`
-/** What is removed still counts for its day. */
+/** A removed draft still counts for its day. */
 const forget = `UPDATE skill_draft_writings SET draft = '' WHERE draft = ?1`
 
 /** The tables of skills that agents wrote. */
@@ -166,7 +166,7 @@ export function createSkillDrafts(
   }
 }
 
-/** Takes a draft away and tells of it, if it is there and `only` holds of it. */
+/** Removes a draft and writes the event, if the draft exists and `only` holds. */
 export function removal(
   database: Database,
   {

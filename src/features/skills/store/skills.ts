@@ -17,7 +17,7 @@ const joined = `
 const upsert = `
   INSERT INTO skills (${rowColumns}) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (name) DO UPDATE SET (hash, state, owner) = (?2, ?3, ?4)`
-// The same again stays as it came first; only a signature may be added to it. One that was collected comes anew.
+// An upload of a stored version changes nothing but its signature. A version whose files were deleted is stored anew.
 const insertVersion = `
   INSERT INTO skill_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
   ON CONFLICT (skill, hash) DO UPDATE SET (tier, signer, about) = (?3, ?5, ?6),
@@ -63,7 +63,7 @@ export function createSkillStore(database: Database): SkillStore {
   }
 }
 
-/** What writes skills and a version, to land in one go with the rest of a change. */
+/** Statements that write skills and a version, for one batch with the rest of a change. */
 export const skillRows = (
   database: Database,
   rows: readonly SkillRow[],

@@ -12,7 +12,7 @@ export function textLines(text: string): readonly string[] {
   return last === '' ? shown : [...shown, `${toVisibleLine(last)} \\ no break at the end`]
 }
 
-/** One line in which everything is seen, blanks at its end too. */
+/** One line in which every character is visible, blanks at its end too. */
 const toVisibleLine = (line: string): string =>
   toVisible(line).replace(/(?<! ) +$/, (blanks) => '\\u{20}'.repeat(blanks.length))
 
@@ -35,14 +35,14 @@ export function valueLines(value: unknown, place = ''): readonly string[] {
 
 const named = (key: string): string => (/^[\w-]+$/.test(key) ? key : quoted(key))
 
-/** What stands for a value that is no text, or for parts of one. */
+/** Lines that stand for a value that is no text, or for parts of one. */
 const notText = /^"|^(?:-?\d[\d.e+-]*|true|false|null|\[\]|\{\}|a list|fields|a text of lines)$/i
 
-/** A line of a text as it is; in quotes where it would not be seen whole, or could be taken for a value that is no text. */
+/** A line of a text as it is; in quotes if it has hidden characters, or could be taken for a value that is no text. */
 function plain(line: string): string {
   const isPlain = line !== '' && line === line.trim() && !notText.test(line)
   return isPlain ? toVisibleLine(line) : quoted(line)
 }
 
-/** What hides is written as its code; backslashes are doubled as they are without quotes. */
+/** Hidden characters become their codes; backslashes are doubled as they are without quotes. */
 const quoted = (text: string): string => `"${toVisibleLine(text).replaceAll('"', '\\"')}"`

@@ -13,8 +13,8 @@ import type { PlatformUnit } from '#contracts/platform.ts'
  * - https://developers.cloudflare.com/kv/platform/pricing/: keys read $0.50, written $5.00 per million (unverified:
  *   read second-hand).
  *
- * What is kept ($0.20 a GB-month in objects, $0.75 in D1) and requests from outside ($0.30 per million) are no part of
- * a run's bill.
+ * Storage ($0.20 a GB-month in objects, $0.75 in D1) and requests from outside ($0.30 per million) are no part of a
+ * run's bill.
  *
  * In billionths of a US dollar for one unit.
  */

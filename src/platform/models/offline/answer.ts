@@ -12,7 +12,7 @@ const introduction =
   'by their descriptions, fill their arguments from your message and report what they answer. For a real model put ' +
   'OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, into .dev.vars and start again.'
 
-/** What the offline model says when there is nothing (more) to call; JSON where an agent or a client asked for it. */
+/** The offline model's answer when no call is left; JSON where an agent or a client asked for it. */
 export function answerFor(plan: Plan, { tools, parameters, outputSchema }: ModelRequest): string {
   const body = (isSubAgent(tools) ? forCaller(plan) : forPerson(plan, tools)).join('\n')
   const { responseFormat: format } = parameters

@@ -3,7 +3,7 @@ import { isJsonObject, parametersOf, requiredOf, toValue, type Parameter } from 
 import { literalsIn, unmask, type Step } from './steps.ts'
 import type { Candidate } from './tool-choice.ts'
 
-// What a parameter is for, as far as its name says.
+// The purpose of a parameter, by its name.
 const takesTask = /^(?:task|prompt|instructions?|request|question)$/i
 const takesQuery = /^(?:q|query|search|topic|keywords?)$/i
 const takesText = /^(?:text|message|contents?|body|note|fact|comment|data|value)$/i
@@ -18,7 +18,7 @@ const path =
   /(?<=^|\s)(?:[\w@~.-]*(?:\/[\w@.-]+)+|[\w-][\w.-]*\.[a-z][a-z0-9]{0,4})(?=$|[\s,;:.!?])/i
 const articles = /^(?:(?:the|a|an|my|key|value|file|name|that|about|of)(?: |: ?))+/i
 const links = '(?:to|under|of|in|into|and|from|with|as|at|for|on|by|is)'
-// What a step says about a name and its value.
+// A name and its value in a step.
 const stated = /^(?:set|change) (?<name>.+?) (?:to|=|as) (?<value>.+)$/i
 const placed = /^\S+ (?<value>.+) (?:under|as|into|to|in) (?<name>.+)$/i
 
@@ -35,7 +35,7 @@ export interface Filled {
  */
 export function fillArguments({ tool, step, rest }: Candidate, previous?: string): Filled {
   const required = requiredOf(tool.inputSchema).map(({ name }) => name)
-  // Of several arguments none is just what else is said.
+  // A sole required argument may take the rest of the step; one of several may not.
   const said = { step, previous, rest: required.length === 1 ? rest : undefined }
   const json = /^[^{]*(\{.*\})$/s.exec(unmask(step, 'raw'))?.[1] ?? ''
   const given = toValue({ type: 'object' }, json)

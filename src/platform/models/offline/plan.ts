@@ -19,17 +19,17 @@ export type MadeCall = Call & Pick<Extract<Message, { role: 'tool' }>, 'output' 
 
 export interface Plan {
   readonly task: string
-  /** What was called so far, in order, without the search for tools. */
+  /** The calls so far, in order, without the search for tools. */
   readonly made: readonly MadeCall[]
   /** `undefined`: answer now. */
   readonly next?: Call | undefined
-  /** What was asked and is not done, with the reason. */
+  /** The steps that are not done, each with the reason. */
   readonly notes: readonly string[]
 }
 
 /**
- * Decides the next call from the task, the tools and what was called before: one call for each step of the task, in
- * order. A pure function that reads the same steps in every turn, so it cannot loop.
+ * Decides the next call from the task, the tools and the calls so far: one call for each step of the task, in order.
+ * A pure function that reads the same steps in every turn, so it cannot loop.
  */
 export function planNext(request: ModelRequest, buildIndex: BuildSearchIndex): Plan {
   const { task, calls } = readRun(request)
@@ -90,7 +90,7 @@ export function planNext(request: ModelRequest, buildIndex: BuildSearchIndex): P
   return { ...plan, next: { name: forced.name, input } }
 }
 
-/** The current task and what was called for it: everything after the last user message. */
+/** The current task and its calls: everything after the last user message. */
 function readRun({ messages }: ModelRequest) {
   const start = messages.findLastIndex(({ role }) => role === 'user')
   const [asked, ...since] = messages.slice(start)
@@ -102,7 +102,7 @@ function readRun({ messages }: ModelRequest) {
   return { task: asked?.role === 'user' ? asked.text : '', calls }
 }
 
-/** The runtime's own tools are means, not what anybody asks for. */
+/** The runtime's own tools are means: no step of a task asks for them. */
 export const isCore = ({ name }: { readonly name: string }): boolean => name.startsWith('isola__')
 
 /** Only the orchestrator can look for what is not pinned. */
@@ -125,7 +125,7 @@ function textOf(output: Json): string {
   return typeof text === 'string' ? text : JSON.stringify(output)
 }
 
-/** What `isola__find` answered, as tools. */
+/** The tools in the answer of `isola__find`. */
 const toolsIn = (output: Json | undefined): readonly ToolDefinition[] =>
   (isJsonObject(output) && Array.isArray(output.tools) ? output.tools : [])
     .filter(isJsonObject)

@@ -1,6 +1,6 @@
 import { literalsIn, splitSteps } from './steps.ts'
 
-/** What can be said about code without understanding it. */
+/** Remarks about code that need no understanding. */
 const smells: readonly (readonly [pattern: RegExp, remark: string])[] = [
   [/\b(?:TODO|FIXME)\b/, 'is marked as unfinished (TODO or FIXME)'],
   [/(?<![=!<>])==(?!=)|!=(?!=)/, 'compares with == or !=, which converts types in JavaScript'],
@@ -12,7 +12,7 @@ const smells: readonly (readonly [pattern: RegExp, remark: string])[] = [
 
 export const asksForReview = /\b(?:review|inspect|check|look at|bugs)/i
 
-/** The code that a task brings along: what stands in a block or in code marks, else what looks like code. */
+/** The code in a task: the text of a block or in code marks, else lines that look like code. */
 export function codeIn(task: string): string | undefined {
   const marked = splitSteps(task)
     .flatMap(literalsIn)
@@ -23,7 +23,7 @@ export function codeIn(task: string): string | undefined {
     : undefined
 }
 
-/** What a short list of patterns finds in a piece of code. */
+/** The remarks whose patterns match a piece of code. */
 export function reviewOf(code: string): string {
   const lines = code.trimEnd().split('\n')
   const remarks = smells.flatMap(([pattern, remark]) => {

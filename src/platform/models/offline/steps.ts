@@ -1,11 +1,11 @@
-/** A piece of a message that is taken as it is: a block, something in code marks or quotes, a URL. */
+/** A piece of a message that stays unchanged: a block, a text in code marks or quotes, a URL. */
 export interface Literal {
-  /** What is meant, without its marks. */
+  /** The text without its marks. */
   readonly text: string
   readonly raw: string
 }
 
-/** One thing that a message asks for; each literal stands in `text` as one private-use character. */
+/** One step of a message; each literal stands in `text` as one private-use character. */
 export interface Step {
   readonly text: string
   readonly literals: readonly Literal[]
@@ -15,11 +15,11 @@ const firstMark = 0xe000
 const anyMark = /[\ue000-\uf8ff]/g
 
 // Fences, a caller's material (between lines of dashes), code marks, quotes, URLs. Every pattern here is linear in
-// the text, whatever it is: what is not closed is bounded or ends with the message.
+// any text: an unclosed mark is bounded or ends with the message.
 const literal =
   /(?:```[^\n]{0,40}\n|^--- [^\n]{1,200} ---\n)([^]*?)(?:```|\n--- End[^\n]*|$(?![^]))|`([^`]{1,4000})`|(?<![\p{L}\p{N}])"([^"]{1,4000})"|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/gimu
 
-/** What begins a new step after a comma or an "and". */
+/** Words that begin a new step after a comma or an "and". */
 const verbs =
   'add|ask|call|check|count|create|delete|fetch|find|get|give|greet|have|let|list|look|note|open|put|read|recall|record|' +
   'remember|remove|review|run|save|search|send|set|show|store|summari[sz]e|tell|translate|use|write'
@@ -54,6 +54,6 @@ export function splitSteps(message: string): readonly Step[] {
 export const literalsIn = ({ text, literals }: Step): readonly Literal[] =>
   (text.match(anyMark) ?? []).flatMap((mark) => literals[mark.charCodeAt(0) - firstMark] ?? [])
 
-/** Puts the literals back: what is meant, or as it was written. */
+/** Puts the literals back: without their marks (`text`), or as they were written (`raw`). */
 export const unmask = ({ text, literals }: Step, how: keyof Literal = 'text'): string =>
   text.replace(anyMark, (mark) => literals[mark.charCodeAt(0) - firstMark]?.[how] ?? '')

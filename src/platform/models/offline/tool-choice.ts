@@ -5,9 +5,9 @@ import type { Step } from './steps.ts'
 
 export interface Candidate {
   readonly tool: ToolDefinition
-  /** What the step says to it: without "use kv to". */
+  /** The step without the words that name the tool ("use kv to"). */
   readonly step: Step
-  /** What is said besides the verb, if the tool was named or is called like the verb. */
+  /** The words besides the verb, if the step names the tool or the tool is called like the verb. */
   readonly rest?: Step | undefined
   /** Clear enough to be called without an argument. */
   readonly isClear: boolean
@@ -70,7 +70,7 @@ export function createToolChooser(tools: readonly ToolDefinition[], buildIndex: 
 
 function toDocument({ name: id, description, inputSchema }: ToolDefinition): SearchDocument {
   const [, owner = '', own = id] = /^(.+?)__(.+)$/.exec(id) ?? []
-  // Every agent's tool is called `run`: what it is called by is its owner's name.
+  // Every agent's tool is called `run`: its owner's name tells agents apart.
   const name = own === 'run' && owner !== '' ? owner : own
   // "DO NOT USE for …" names what a tool is not for.
   const what = description.replace(/\b(?:do not|don't|never)\b[^.!?\n]*/gi, '')

@@ -19,7 +19,7 @@ export interface CallDrafts {
   /** Takes a piece of the one call of the protocol's first version. */
   readonly addFunctionCall: (call: unknown) => void
   readonly count: () => number
-  /** What was taken so far is sent again, whole. */
+  /** Drops the drafts: the server sends the calls again, whole. */
   readonly clear: () => void
   /** @param isCut The reply was cut: its last call may have been. */
   readonly finish: (isCut: boolean) => readonly DraftedCall[]
@@ -76,7 +76,8 @@ export function createCallDrafts(options: {
     const goesOn = last.id !== '' && id === '' && last.chars === 0
     const isOtherName = name !== '' && last.name !== '' && name !== last.name && !goesOn
     const isOther = isOtherName || (id !== '' && last.id !== '' && id !== last.id)
-    // Others give parallel calls no id, or one: a whole object ends a call, and what opens the next one begins another.
+    // Other servers give parallel calls no id, or the same: a whole object ends a call, and a new object begins
+    // another.
     const isNext = last.scan.isWhole() && opensNext.test(json) && !isFilledIn(last, name)
     if (isOther || isNext) return open({ key, name: name === '' ? last.name : name, id })
     return last
@@ -131,7 +132,7 @@ export function createCallDrafts(options: {
       if (typeof calls !== 'object') throw unreadable(`"tool_calls" as ${typeName(calls)}`)
       const list: readonly unknown[] = Array.isArray(calls) ? calls : [calls]
       list.forEach((call, place) => {
-        // Without a number, several at once are told apart by their place.
+        // Calls without a number in one piece are told apart by their place.
         if (call !== null) addPiece(pieceOf(call, list.length > 1 ? `at ${place}` : undefined))
       })
     },
@@ -155,7 +156,7 @@ interface Piece {
 }
 
 function pieceOf(call: unknown, place: string | undefined): Piece {
-  // A value that is no call becomes a call of an unknown tool: the model is told so.
+  // A value that is no call becomes a call of an unknown tool, so that the model learns of it.
   if (!isObject(call)) return { key: 'none', id: '', name: '', json: '', opaque: undefined }
   const { index, id, function: wrapped, custom } = call as Record<string, unknown>
   const inner = isObject(wrapped) ? wrapped : isObject(custom) ? custom : call
@@ -173,7 +174,7 @@ function pieceOf(call: unknown, place: string | undefined): Piece {
   }
 }
 
-/** What stands in front of another object. */
+/** The text before another object. */
 const opensNext = /^[\s,]*\{/
 
 /** Several services give the object itself. */
@@ -256,7 +257,7 @@ function finished(drafts: readonly Draft[], isCut: boolean): readonly DraftedCal
     seen.add(unique)
     const text = json.join('')
     const isHalf = isCut && index === drafts.length - 1 && !scan.isWhole()
-    // A call without a name is one of an unknown tool: the model is told so and goes on.
+    // A call without a name becomes a call of an unknown tool: the model learns of it and goes on.
     const called = name === '' ? 'unnamed' : name
     const input = isHalf ? notAnObject(text) : toCallInput(text)
     return { id: unique, name: called, input, opaque: opaque.finish() }

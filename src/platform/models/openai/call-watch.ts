@@ -11,7 +11,7 @@ export interface CallWatch {
   readonly beat: () => void
   /** Something arrived. */
   readonly hasHeard: () => boolean
-  /** What arrived was nothing: silence counts again from the next piece on. */
+  /** The pieces so far were empty: silence counts again from the next piece on. */
   readonly forget: () => void
   /** Stops the timers and lets go of the caller's signal. Call it exactly once, whatever happened. */
   readonly end: () => void

@@ -4,11 +4,11 @@ import { brokenOff, notAStream } from './failures.ts'
 import { tooManyBytes } from './reply-limits.ts'
 import { isObject, parsed } from './said-json.ts'
 
-/** One request, and what its sender wants to hear of its way. */
+/** One request, and the callbacks for its stages. */
 export interface Sending {
   /** JSON. */
   readonly body: string
-  /** Of a reply, unpacked. */
+  /** The most bytes of a reply, unpacked. */
   readonly maxBytes: number
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
@@ -32,7 +32,7 @@ export interface ClientOptions {
   readonly send: Send
 }
 
-/** What is read of an error's body, and how long for: a refusal is clear without it. */
+/** How much of an error's body is read, and for how long: a refusal is clear without it. */
 const ofAnError = { maxBytes: 64 * 1024, maxMs: 2_000 }
 
 /** The way to one server, for all calls. */
@@ -41,18 +41,18 @@ export function createClient({ apiKey, baseUrl, send }: ClientOptions): Client {
   const ours = {
     accept: 'application/json',
     'content-type': 'application/json',
-    // Some servers answer nobody without a name.
+    // Some servers refuse a client without a name.
     'user-agent': 'isola',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
   return async ({ body, maxBytes, headers, signal, watchBody, onSent, onBegun }) => {
     const request = { url: address, method: 'POST', headers: { ...ours, ...headers }, body, signal }
     const toError = (error: OutboundError) => failureOf(error, maxBytes)
-    // No redirect is followed: it would carry key and conversation to whoever it names.
+    // No redirect is followed: it would carry key and conversation to another server.
     const underway = send(request, { operator: address, maxBytes, toError, watchBody })
     onSent()
     const answer = await underway
-    // Whoever asked has gone, and their books are closed.
+    // The caller has gone and settled its lease.
     signal.throwIfAborted()
     if (answer.status < 200 || answer.status > 299)
       throw refusal(answer, await answer.start(ofAnError))
@@ -63,7 +63,7 @@ export function createClient({ apiKey, baseUrl, send }: ClientOptions): Client {
   }
 }
 
-/** What the base URL asks for stays behind the path. One that is none is the fetch's to refuse. */
+/** The base URL's query stays behind the path. A base URL that is none is refused by the fetch. */
 function addressOf(baseUrl: string): string {
   const path = (base: string) => `${base.replace(/\/$/, '')}/chat/completions`
   if (!URL.canParse(baseUrl)) return path(baseUrl)
@@ -94,7 +94,7 @@ function unreachable(error: unknown): APIConnectionError {
     : new APIConnectionError({ message: undefined, cause })
 }
 
-/** A refusal in the words of the package, which reads what is under `error`: what is beside it is read all the same. */
+/** A refusal as the package's error. The package reads the field `error` only: fields beside it are read here. */
 function refusal({ status, headers }: Answer, text: string): APIError {
   const whole = parsed(text)
   // Google's address for this protocol puts its errors into a list.

@@ -11,10 +11,10 @@ export interface Dialect {
   readonly omitsOpaque?: boolean
 }
 
-/** What servers said of their models, as long as this object lives. */
+/** Facts that servers' errors revealed about their models, as long as this object lives. */
 export interface Dialects {
   readonly of: (model: string) => Dialect
-  /** What worked. */
+  /** Stores a dialect that worked. */
   readonly learn: (model: string, dialect: Dialect) => void
 }
 
@@ -60,7 +60,7 @@ export interface Refused {
   readonly instead: Dialect
 }
 
-/** What a server refused of a request that it takes in other words, if that is what it says. */
+/** The field that a server refused and takes in another form, if its error names one. */
 export function refusedField(
   error: unknown,
   dialect: Dialect,

@@ -4,7 +4,7 @@ import { isObject, parsed } from './said-json.ts'
 
 /** One server-sent event. */
 export interface StreamEvent {
-  /** What it calls itself; empty if it does not. */
+  /** The event's own type; empty if it has none. */
   readonly type: string
   readonly data: string
 }
@@ -16,7 +16,7 @@ export interface EventDecoder {
   readonly end: () => readonly StreamEvent[]
 }
 
-/** Of JSON that stands in a stream by itself: an error, and errors are short. */
+/** The most characters of JSON that stands in a stream without an event: it is an error, and errors are short. */
 const maxBareChars = 64_000
 /** How often a stream may try to end one. */
 const maxBareTries = 50

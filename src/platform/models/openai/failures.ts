@@ -7,7 +7,7 @@ import { statusIn } from './said-failure.ts'
 const maxDetailChars = 2_000
 
 /**
- * What a failed call means to us. `message` is ours and safe for any caller; what the service wrote goes into
+ * Maps a failed call to our error. `message` is ours and safe for any caller; the service's own text goes into
  * `detail` only, capped and without the key.
  */
 export function toModelError(
@@ -33,7 +33,7 @@ export function toModelError(
       cause: error,
     })
   }
-  // A connection that breaks later says so itself (`brokenOff`): what is left is a reply nobody can make sense of.
+  // `brokenOff` covers a connection that breaks later: left is a reply that cannot be parsed.
   return new IsolaError(
     'model_invalid_reply',
     'The model service sent a reply that cannot be read.',
@@ -112,7 +112,7 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
   ]
 }
 
-/** The ways in which servers say that a request is longer than the model takes; one of them says it with a 500. */
+/** The forms in which servers report a request that is longer than the model takes; one server uses status 500. */
 function isTooLong({ code, message }: APIError, status = 400): boolean {
   if (code === 'context_length_exceeded' || status === 413) return true
   if (status === 500) return /context size has been exceeded/i.test(message)

@@ -5,7 +5,9 @@ import { toVisible } from '#contracts/visible-text.ts'
 
 type Meaning = ModelReply['finishReason'] | 'failed'
 
-/** What services call the end of a reply, in lower case and with `_` for any mark between words; each word once. */
+/**
+ * The services' names for the end of a reply, in lower case and with `_` for any mark between words; each word once.
+ */
 export const reasonsOf: Readonly<Record<Meaning, string>> = {
   stop:
     'stop stopped eos eos_token end_turn stop_sequence stop_sequence_hit stop_token complete ' +
@@ -68,13 +70,13 @@ const ranks: readonly (Meaning | undefined)[] = [
 ]
 const rankOf = (reason: string): number => ranks.indexOf(meaningOf(reason))
 
-/** Of two reasons that one reply gave, the one that counts. */
+/** The graver of two reasons in one reply. */
 export const worseReason = (before: string | undefined, next: string): string =>
   before !== undefined && rankOf(before) > rankOf(next) ? before : next
 
 /**
- * What a reason means. Throws `model_unavailable` for a failure, and `model_invalid_reply` for one that is not known (it
- * is a limit, a filter or a failure, and never a normal end) and for one that announces a call which is missing.
+ * The meaning of a reason. Throws `model_unavailable` for a failure, and `model_invalid_reply` for an unknown reason
+ * (it is a limit, a filter or a failure, and never a normal end) and for a reason that announces a missing call.
  *
  * @param came What came with it. Nothing at all ends as nothing does, whatever was announced.
  */

@@ -3,7 +3,10 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import { toWellFormedJson } from '../types/well-formed.ts'
 import { maxOpaqueChars } from './reply-limits.ts'
 
-/** What a service of thinking models sends with its calls, for its own eyes: reasoning, signatures, encrypted parts. */
+/**
+ * Fields that a service of thinking models sends with its calls for its own use: reasoning, signatures, encrypted
+ * parts.
+ */
 const ofMessage = /reason|think|thought|signature|encrypted|^extra_content$|^provider_/i
 const notOfMessage = /^(?:finish|stop|native_finish)_reason$/i
 
@@ -40,7 +43,7 @@ export interface OpaqueDraft {
   readonly finish: () => JsonObject | undefined
 }
 
-/** What all the opaque fields of one reply weigh. */
+/** The size of all opaque fields of one reply. */
 export interface OpaqueBudget {
   chars: number
 }
@@ -97,10 +100,10 @@ const isSame = (open: Record<string, unknown>, piece: Record<string, unknown>): 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is added to later is ours. */
+/** A copy of our own: later pieces are added to it. */
 const copyOf = (value: Json): unknown => structuredClone(value)
 
-/** A name such as `__proto__` is one like any other. */
+/** `defineProperty`, since a name such as `__proto__` is an ordinary name here. */
 function set(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, {
     value,

@@ -34,7 +34,7 @@ export function withOpaque(
   })
 }
 
-/** What of it this service gets back. */
+/** The part of them that this service gets back. */
 export const ofService = (
   opaque: OpaqueFields | undefined,
   service: string | undefined,

@@ -30,7 +30,7 @@ export interface ReplyAssembly {
    * for what is written in a way that is not read.
    */
   readonly add: (said: unknown) => string
-  /** The service has said why the reply is over: what may follow is usage only. */
+  /** The service has sent its finish reason: only usage may follow. */
   readonly isWhole: () => boolean
   /**
    * @param start How its answer began, for an operator.
@@ -41,7 +41,7 @@ export interface ReplyAssembly {
   readonly finish: (start?: string) => Assembled
 }
 
-/** Collects a chat completion. What it takes is parsed JSON of a stranger: nothing in it is taken for granted. */
+/** Collects a chat completion. Its input is parsed JSON of a stranger: every field is checked. */
 export function createReplyAssembly(): ReplyAssembly {
   let text = ''
   /** The first half of a character whose second half comes with the next piece. */
@@ -81,7 +81,7 @@ export function createReplyAssembly(): ReplyAssembly {
     // Some services end a stream with the whole message.
     const { tool_calls: listed } = said
     const content = readContent(said.content ?? said.text)
-    // What is in both places is the same calls twice.
+    // Calls in both places are the same calls twice.
     const isListed = isObject(listed) && Object.keys(listed).length > 0
     const made = isListed || content.calls.length === 0 ? listed : content.calls
     if (!isPiece && hasPieces && Array.isArray(made) && made.length > 0) calls.clear()
@@ -95,7 +95,7 @@ export function createReplyAssembly(): ReplyAssembly {
   }
 
   function addSaid(said: string, isPiece: boolean): string {
-    // An empty text is one: that the model had nothing to say is said.
+    // An empty text is an answer, too: the model had nothing to say.
     hasText = true
     const before = text + half
     if (isPiece || !hasPieces) return addText(said)

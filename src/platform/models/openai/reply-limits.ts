@@ -5,16 +5,16 @@ export const maxReplyChars = 4 * 1024 * 1024
 /** Characters of one call's arguments. */
 export const maxArgumentsChars = 1024 * 1024
 export const maxCalls = 1_000
-/** Of a content that is a list. */
+/** The most parts of a content that is a list. */
 export const maxParts = 10_000
 /** Characters of what a service wants back of one reply, as JSON: kept in the row of its turn. */
 export const maxOpaqueChars = 300_000
-/** Of ids and names a server makes up. */
+/** The most characters of ids and names that a server makes up. */
 export const maxNameChars = 256
 const MiB = 1024 * 1024
 /** A token is a few hundred bytes of stream, so this is far above any reply that fits `maxReplyChars`. */
 export const maxReplyBytes = 64 * MiB
-/** What is in memory before it can be looked at: an event of a stream, comments before it included. */
+/** The most bytes that are in memory before they can be parsed: one event of a stream, comments before it included. */
 export const maxEventBytes = 2 * MiB
 /** The same for a reply in one piece. */
 export const maxBodyBytes = 8 * MiB
@@ -31,7 +31,7 @@ export const tooManyBytes = (maxBytes: number): IsolaError =>
 export interface ByteMeter {
   /** Throws `model_invalid_reply` past a limit. */
   readonly add: (sizeBytes: number) => void
-  /** What arrived so far has been taken as a piece. */
+  /** The bytes so far have been taken as a piece. */
   readonly endPiece: () => void
 }
 

@@ -37,8 +37,9 @@ interface ImageRule {
 }
 
 /**
- * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if nobody reads along.
- * Every call sends the tools and the conversation again: each tool and message is written once and kept, by identity.
+ * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if no reader follows
+ * the reply. Every call sends the tools and the conversation again: each tool and message is written once and cached,
+ * by identity.
  */
 export function createBodyWriter(server: ImageRule = { takesAddresses: false }): WriteBody {
   const toolText = writtenOnce(({ name, description, inputSchema }: ToolDefinition) => ({
@@ -108,7 +109,7 @@ function toBody(
   const format = formatOf(request)
   return {
     model,
-    // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
+    // Always sent: the reservation counts on this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
     ...defined({ top_p: topP }),
@@ -138,8 +139,8 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
 }
 
 /**
- * Images of a request were fetched at the door. A model server in a private network would fetch an address there, for
- * any caller that may talk to it (docs/security.md T5): an address that is left is told as a text.
+ * Images of a request were fetched at the surface. A model server in a private network would fetch an address there,
+ * for any caller that may talk to it (docs/security.md T5): a remaining address is sent as text.
  */
 function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart {
   if (part.type === 'text') return part
@@ -150,10 +151,10 @@ function toBodyPart(part: MessagePart, { takesAddresses }: ImageRule): BodyPart 
   return { type: 'text', text: `[An image that was not fetched: ${headOf(url, 300)}]` }
 }
 
-/** What OpenAI's own service takes as a name. */
+/** Names that OpenAI's own service accepts. */
 const isName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** Who of several said it. A name that services refuse is written before the text. */
+/** The speaker of several. A name that services refuse is written before the text. */
 function speakerOf({ name }: { readonly name?: string }) {
   if (name === undefined || name === '') return { name: {}, before: '' }
   return isName.test(name) ? { name: { name }, before: '' } : { name: {}, before: `${name}: ` }

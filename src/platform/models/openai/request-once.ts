@@ -18,12 +18,12 @@ import {
 import { failureIn } from './said-failure.ts'
 import { isObject, parsed } from './said-json.ts'
 
-/** What a service said, as JSON of a stranger, in a chat completion's words. */
+/** Translates a service's JSON, which is a stranger's, to a chat completion. */
 export type Translate = (said: unknown) => unknown
 
 export interface RequestOnce {
   readonly client: Client
-  /** JSON; asks for a stream unless nobody reads along. */
+  /** JSON; asks for a stream unless the call is unwatched. */
   readonly body: string
   readonly call: ModelCallOptions
   readonly watch: CallWatch
@@ -33,9 +33,9 @@ export interface RequestOnce {
 }
 
 /**
- * Sends one request and takes in what comes of it, within the limits of a reply: a stream of events or JSON in one piece,
- * whichever of them was asked for. A stream that breaks after its finish reason is whole. Throws whatever went wrong, as
- * it is, and the watch's reason as soon as that aborts.
+ * Sends one request and collects its reply, within the limits of a reply: a stream of events or JSON in one piece,
+ * whichever was requested. A stream that breaks after its finish reason is whole. Throws every failure unchanged, and
+ * the watch's reason as soon as the watch aborts.
  */
 export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { client, body, call, watch, sleep, toFailure, translate = asItIs } = request
@@ -52,7 +52,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   })
   const assembly = createReplyAssembly()
   let start = ''
-  /** What is told once the reply is known to be whole. */
+  /** The text that is passed on once the reply is known to be whole. */
   let late = ''
   let isDone = false
   try {
@@ -98,7 +98,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     const decoder = createEventDecoder()
     for (let bytes: typeof first | undefined = first; bytes; bytes = await answer.read()) {
       meter.add(bytes.length)
-      // Nobody waits for it any more.
+      // The caller has gone.
       if (signal.aborted) return
       // A comment that keeps the line alive is a sign of life too.
       if (watch.hasHeard()) watch.beat()
@@ -155,7 +155,7 @@ interface StreamNote {
 const keepsAlive =
   /^(?:|:.*|(?:keep[-_ ]?)?alive|ping|pong|heartbeat|noop|connected|waiting|queued|processing)[.!]*$/is
 
-/** What an operator is shown of an answer that is no reply. */
+/** The most bytes of an invalid reply that an operator is shown. */
 const maxStartBytes = 2_000
 
 /** A byte order mark, and blanks with which a server keeps the line alive. */
@@ -177,7 +177,7 @@ function valuesIn(text: string): readonly unknown[] {
 /** How long a stream may take to end after it has said that it is over. */
 const maxEndWaitMs = 250
 
-/** Only a connection whose reply was read to its end serves another request. Nobody waits for this. */
+/** Only a connection whose reply was read to its end serves another request. The caller does not wait for this. */
 async function readToEnd(answer: Answer, sleep: Clock['sleep']): Promise<void> {
   const isRead = new AbortController()
   const isLate = sleep(maxEndWaitMs, isRead.signal).then(() => false)

@@ -6,9 +6,9 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import { toVisible } from '#contracts/visible-text.ts'
 import { maxParts, tooLarge } from './reply-limits.ts'
 
-/** What a reply says, however its service writes it. */
+/** The content of a reply, however its service writes it. */
 export interface SaidContent {
-  /** Absent: it says nothing. An empty text is one. */
+  /** Absent: no content. An empty text is content. */
   readonly text?: string
   /** Parts with what the model thought: no part of its answer, and wanted back by services that sign them. */
   readonly thoughts: readonly JsonObject[]
@@ -57,7 +57,7 @@ export function readContent(said: unknown, field = 'content'): SaidContent {
 export const unreadable = (what: string): IsolaError =>
   new IsolaError('model_invalid_reply', `The model service sent ${what}, which is not read here.`)
 
-/** What JSON calls a value. */
+/** The JSON type of a value. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value)
@@ -82,7 +82,7 @@ const callKeys = ['functionCall', 'function_call', 'toolUse', 'tool_use', 'toolC
 /** A part that is a call, in the words of `tool_calls`. A tool that the service itself ran has another type. */
 function callIn(part: unknown): JsonObject | undefined {
   if (!isFields(part) || part.thought === true) return undefined
-  // What came was JSON.
+  // Parsed from JSON before.
   const said = part as JsonObject
   const key = callKeys.find((name) => isFields(said[name]))
   if (key !== undefined) {
@@ -110,7 +110,7 @@ function textOf(part: unknown): string | undefined {
     return stringIn(refusal) ?? stringIn(text)
   if (typeof type === 'string' && isThought.test(type)) return undefined
   const isKnown = type === undefined || type === null || textTypes.has(String(type))
-  // Of a part that is not known its text is still what the model says.
+  // The text of an unknown part still belongs to the model's answer.
   return stringIn(text) ?? (isKnown ? stringIn(content) : undefined)
 }
 

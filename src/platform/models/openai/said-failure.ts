@@ -1,8 +1,8 @@
 import { isObject } from './said-json.ts'
 
 /**
- * What went wrong, where a service says so in the body of a reply, whole or among the events of a stream, in one of the
- * ways in which services do; `undefined` if it says nothing of that kind.
+ * The failure that a service reports in the body of a reply, whole or among the events of a stream, in any of the
+ * usual forms; `undefined` if it reports none.
  */
 export function failureIn(body: unknown): object | undefined {
   // Google's address for this protocol puts its errors into a list.
@@ -29,7 +29,7 @@ function withoutChoices(said: Record<string, unknown>): object | undefined {
   return typeof text === 'string' && isOne ? { ...said, message: text } : undefined
 }
 
-/** What has a code has failed, but for codes of HTTP below 400 and the words of a reply that is still to come. */
+/** A body with a code has failed, except for HTTP codes below 400 and the states of a reply that is still to come. */
 const isFine =
   /^(?:null|0|[123]\d\d|ok|success|queued|pending|waiting|processing|in[-_ ]?progress|running|started|accepted)?$/i
 

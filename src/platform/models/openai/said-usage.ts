@@ -1,14 +1,14 @@
 import { isObject } from './said-json.ts'
 
-/** What a service counted. */
+/** The tokens that a service counted. */
 export interface Tokens {
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
 /**
- * Reads what a service counted; `undefined` if that is no count. What it does not put into its
- * output but into its sum is output: several leave out there what the model thought, and bill it.
+ * Reads a service's count; `undefined` if it is none. Tokens that are in its sum and not in its output count as
+ * output: several services leave thinking out there, and bill it.
  */
 export function tokensIn(said: unknown): Tokens | undefined {
   if (!isObject(said)) return undefined

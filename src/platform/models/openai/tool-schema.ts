@@ -1,8 +1,8 @@
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 
 /**
- * A tool's schema as strict services take it: an object with `properties` at the top, lists with `items`, nothing that is
- * `null`. What a call sends is checked by the tool's own schema, whatever a model was told.
+ * A tool's schema in the form of strict services: an object with `properties` at the top, lists with `items`, no
+ * `null`. A call's arguments are checked by the tool's own schema, not by this one.
  */
 export function toStrictSchema(schema: JsonSchema): JsonSchema {
   const { $schema: _dialect, ...rest } = strictInside(schema, 0) as JsonObject
@@ -26,7 +26,7 @@ function requiredOf(allOf: Json | undefined, own: Json | undefined): { readonly 
   return names.length > 0 ? { required: [...new Set(names)] } : {}
 }
 
-/** Deeper than this a schema stays as it is. */
+/** A schema stays unchanged below this depth. */
 const maxDepth = 50
 const ofSchemas = new Set(['properties', '$defs', 'definitions', 'patternProperties'])
 const ofLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])

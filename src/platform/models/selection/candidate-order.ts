@@ -6,7 +6,7 @@ import { hasPriceForIt, isAffordable, lackOf, tellLack } from './capability-chec
 /** The default: as the operator listed them. */
 export const byPriority: ScoreModel = ({ priority }) => -priority
 
-/** Candidates in the order in which they are asked, those that cool down last, and who was passed over for the first. */
+/** Candidates in the order of attempts, cooling ones last, and the models that were passed over for the first. */
 export interface CandidateOrder {
   readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]]
   readonly passedOver: readonly PassedOver[]
@@ -25,11 +25,11 @@ export interface OrderOptions {
 }
 
 /**
- * Who is asked, in which order (I6): those that can do what the request needs, by score. One that costs too much or
- * cools down is passed over as long as another is left; where none is, the lease and the provider have their say. With
- * a cost ceiling one without a known price is out in any case: it may cost anything; and one that was named is answered
- * by no other for that.
- * Throws `model_not_capable`, with what is missing, `model_price_unknown`, or `model_not_found` for a name without a price
+ * The models to try, in order (I6): the models that can do what the request needs, by score. A model that costs too
+ * much or cools down is passed over as long as another is left; where none is, the lease and the provider decide.
+ * Under a cost ceiling a model without a known price is out in any case: it may cost anything; and a model that the
+ * request names is not replaced by another for that reason.
+ * Throws `model_not_capable`, with the lack, `model_price_unknown`, or `model_not_found` for a name without a price
  * that is not listed.
  */
 export function orderCandidates(options: OrderOptions): CandidateOrder {

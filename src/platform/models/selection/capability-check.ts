@@ -3,7 +3,7 @@ import type { ModelCandidate, ModelCapabilities, ModelNeeds } from '../types/mod
 import type { ModelRequest } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 
-/** What a request needs, read from the request itself (I6). */
+/** The needs of a request, read from the request itself (I6). */
 export function needsOf(request: ModelRequest, inputTokens: number): ModelNeeds {
   const { messages, tools, outputSchema, parameters, maxCostNanoUsd = unlimited } = request
   return {
@@ -17,10 +17,10 @@ export function needsOf(request: ModelRequest, inputTokens: number): ModelNeeds 
   }
 }
 
-/** What a model cannot do; nobody else can serve the request in its place by trying. */
+/** A capability that a model lacks; a retry cannot help. */
 export type Lack = 'images' | 'tools' | 'structured_output' | 'context'
 
-/** The first thing a model is known to lack. What is not known of it is tried. */
+/** The first capability that a model is known to lack. An unknown capability is tried. */
 export function lackOf(capabilities: ModelCapabilities, needs: ModelNeeds): Lack | undefined {
   const { contextTokens, images, tools, structuredOutput } = capabilities
   if (needs.images && images === false) return 'images'
@@ -34,7 +34,7 @@ export function lackOf(capabilities: ModelCapabilities, needs: ModelNeeds): Lack
 export const hasPriceForIt = ({ isPriced }: ModelCandidate, needs: ModelNeeds): boolean =>
   isPriced || needs.maxCostNanoUsd >= unlimited
 
-/** What the call may cost at most fits what may be spent. */
+/** Whether the most a call may cost fits its cost limit. */
 export const isAffordable = ({ estimate }: ModelCandidate, needs: ModelNeeds): boolean =>
   estimate.costNanoUsd <= needs.maxCostNanoUsd
 

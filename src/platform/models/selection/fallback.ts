@@ -13,13 +13,13 @@ export interface FallbackOptions {
   readonly nowMs: Clock['nowMs']
 }
 
-/** With another model ready nobody waits longer than this for one that is busy. */
+/** The longest wait for a busy model while another model is ready. */
 const maxWaitMs = 5_000
 
 /**
  * Asks the candidates in turn until one answers. The next one takes over when a provider turned the request away or
  * could not be reached, its own retries are used up, nothing of a reply has arrived, and the caller's lease allows
- * another attempt. The time limit of the call holds for all of them together.
+ * another attempt. The time limit of the call covers all attempts together.
  */
 export async function generateWithFallback(
   request: ModelRequest,
@@ -82,11 +82,11 @@ function watchAttempt(
   let sentAtMs = nowMs()
   return {
     isHeard: () => isHeard,
-    /** The lease allows no further attempt: nobody else makes one either. */
+    /** The lease allows no further attempt, with no other model either. */
     isRefused: () => isRefused,
     succeeded: () => health.succeeded(candidate, Math.max(0, nowMs() - sentAtMs)),
     failed(error: unknown) {
-      // What was refused is counted already, and a caller's cancel is nobody's failure.
+      // A refused attempt is counted already, and a caller's cancel is no failure of the model.
       if (!isRefused && !call.signal.aborted) health.failed(candidate, error)
     },
     call: {

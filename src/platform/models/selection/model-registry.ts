@@ -5,7 +5,7 @@ import type { Target } from './provider-health.ts'
 
 /** Which models this deployment has, by name. */
 export interface ModelRegistry {
-  /** A name somebody asked for; `undefined` if nobody here serves it. */
+  /** A name from a request; `undefined` if no provider here serves it. */
   readonly find: (name: string) => Target | undefined
   /** A name of the operator's: an unknown prefix belongs to the model's name there (`meta-llama/llama-3` on a router). */
   readonly findSetting: (name: string) => Target | undefined

@@ -11,9 +11,9 @@ import type { ProviderHealth, Target } from './provider-health.ts'
 
 export interface ModelSelector {
   readonly select: (name: string | undefined, request?: ModelRequest) => ModelSelection
-  /** Who is asked, in which order; at least one. What was selected for a request stays so. */
+  /** The models to try, in order; at least one. Stays the same for one request. */
   readonly candidatesFor: (request: ModelRequest) => CandidateOrder['candidates']
-  /** Who may be asked for it in which order, however long it is; nobody if none can take it. */
+  /** The models that may answer the request, in order, however long it is; empty if none can take it. */
   readonly whoAnswers: (request: ModelRequest) => readonly Target[]
 }
 
@@ -28,7 +28,8 @@ export interface ModelSelectorOptions {
 /** Takes a model for a request: by name, by what the request needs, by score. */
 export function createModelSelector(options: ModelSelectorOptions): ModelSelector {
   const { registry, priorityOf, health, score, tokens } = options
-  // What was selected for a request is what is estimated and asked, whatever time does meanwhile.
+  // The order is chosen once for a request, so that its estimate and its attempts agree, whatever time passes
+  // meanwhile.
   const choices = new WeakMap<ModelRequest, CandidateOrder>()
 
   function toCandidate(request: ModelRequest, target: Target, priority: number): ModelCandidate {
@@ -90,7 +91,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
       const { isCooling } = health
       return orderCandidates({ candidates, needs, score, isCooling, isNamed }).candidates
     } catch (error) {
-      // Whoever asks it is told why.
+      // The caller that sends this request gets the reason then.
       if (errorCode(error)) return []
       throw error
     }

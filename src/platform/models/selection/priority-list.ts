@@ -8,7 +8,7 @@ import type { Target } from './provider-health.ts'
 /** Used when a key or base URL is set but no model: small, cheap and known to most compatible servers. */
 const fallbackOpenAiModel = 'gpt-4o-mini'
 
-/** Who may answer, in priority order. */
+/** The models that may answer, in priority order. */
 export interface PriorityList {
   readonly targets: readonly [Target, ...Target[]]
   /** True when the first is not what was asked for. */
@@ -25,7 +25,7 @@ export const namesIn = (setting = ''): readonly string[] =>
     .filter((name) => name !== '')
 
 /**
- * Reads names as models: the one that was asked for, then those of `ISOLA_MODEL`. Without a setting the default is the
+ * Reads names as models: the requested model, then the models of `ISOLA_MODEL`. Without a setting the default is the
  * OpenAI-compatible server, else the first further server that names a model, else Workers AI on a deployment, else
  * the offline model in development. Throws `model_not_configured`.
  */

@@ -14,7 +14,7 @@ export interface TextWithImages {
 /** Between two texts of one message. */
 export const betweenTexts = '\n'
 
-/** The parts of a message in their order: what `fromParts` was given. A text without pictures is one part. */
+/** The parts of a message in their order: the inverse of `fromParts`. A text without images is one part. */
 export function toParts({ text, images = [] }: TextWithImages): readonly MessagePart[] {
   const place = { from: 0 }
   const textTo = (to: number): readonly MessagePart[] => {

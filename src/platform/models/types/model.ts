@@ -3,7 +3,10 @@ import type { ModelEstimate, ModelPrice } from '#contracts/model.ts'
 /** The name of whatever is the deployment's default. A server's own model of this name is `<provider>/default`. */
 export const defaultModelName = 'default'
 
-/** What a model can do, as the operator or its provider says; what is left out is not known, and then tried. */
+/**
+ * The capabilities of a model, as the operator or its provider declares them; an absent capability is unknown, and
+ * then tried.
+ */
 export interface ModelCapabilities {
   /** Input and output together. */
   readonly contextTokens?: number
@@ -12,7 +15,7 @@ export interface ModelCapabilities {
   readonly structuredOutput?: boolean
 }
 
-/** What a request needs of a model (I6). */
+/** The needs of a request (I6). */
 export interface ModelNeeds {
   readonly images: boolean
   readonly tools: boolean
@@ -30,11 +33,11 @@ export interface ModelCandidate {
   readonly capabilities: ModelCapabilities
   /** Its place in priority order, from 0. */
   readonly priority: number
-  /** What this call may cost at most: 0 if no price is known. */
+  /** The most this call may cost: 0 if no price is known. */
   readonly estimate: ModelEstimate
-  /** A price is known; 0 is one. */
+  /** A price is known; 0 is a price. */
   readonly isPriced: boolean
-  /** Of its last calls as this isolate saw them; absent before the first. */
+  /** Figures of its last calls in this isolate; absent before the first. */
   readonly latencyMs?: number
 }
 
@@ -62,13 +65,13 @@ export interface ModelWindow {
   readonly source: string
 }
 
-/** What is known of a served model. The last two are what one isolate saw lately, not the record. */
+/** The state of a served model. The last two fields are one isolate's recent observations, not the record. */
 export interface ModelStatus {
   readonly id: string
   readonly capabilities: ModelCapabilities
   /** Absent if none is known: such a model is not asked under a cost limit. */
   readonly price?: KnownPrice
-  /** What the vendor says of its size. Contexts are compacted by it; it is never held against a request. */
+  /** The vendor's own figures. Contexts are compacted by them; no request is refused for them. */
   readonly window?: ModelWindow
   /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
   readonly coolingUntilMs?: number

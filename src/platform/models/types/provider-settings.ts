@@ -35,15 +35,18 @@ const providers = z
       z.strictObject({
         id,
         base_url: z.url({ protocol: /^https?$/ }),
-        /** The name of a secret, never its value. Ours are nobody's key to a model. */
+        /** The name of a secret, never its value. Isola's own secrets open no model server. */
         api_key_secret_name: z
           .string()
           .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be the name of a secret, such as BACKUP_API_KEY')
           .refine((name) => !name.startsWith('ISOLA_'), 'may not be one of the ISOLA_ settings')
           .optional(),
-        /** Which field the server takes the output cap in, where that cannot be told by the model's name. */
+        /** The field in which the server takes the output cap, if the model's name does not tell. */
         output_cap_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-        /** It may be given addresses of images, and fetches them where it is: for servers in nobody's private network. */
+        /**
+         * The server may get addresses of images and fetches them itself: only for servers outside of private
+         * networks.
+         */
         public: z.boolean().optional(),
         models: z.array(model).max(100).default([]),
       }),
@@ -75,7 +78,7 @@ const jsonText = (none: unknown) =>
 /** `ISOLA_PROVIDERS`: further OpenAI-compatible servers, as JSON. Empty or unset: none. */
 export const providerSettings = jsonText([]).pipe(providers)
 
-/** `ISOLA_PRICES`: what models cost here, by `<provider>/<model>` or a model's name, as JSON. 0 is a price. */
+/** `ISOLA_PRICES`: prices of models here, by `<provider>/<model>` or a model's name, as JSON. 0 is a price. */
 export const priceSettings = jsonText({}).pipe(
   z
     .record(

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 
 /**
- * The same value with U+FFFD in the place of each half of a surrogate pair, names of properties included: what comes from
- * outside may have such halves, and strict servers refuse them. Costs nothing where there are none.
+ * The same value with U+FFFD in the place of each lone half of a surrogate pair, names of properties included: values
+ * from outside may have such halves, and strict servers refuse them. Costs nothing where there are none.
  *
  * @param value At most some hundred levels deep: it calls itself.
  */

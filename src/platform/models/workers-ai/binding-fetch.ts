@@ -39,7 +39,7 @@ const withText = (message: RequestBody['messages'][number]) => ({
   content: message.content ?? '',
 })
 
-/** The error in the form that the package reads; what the service wrote stays for the operator's eyes. */
+/** The error in the form that the package reads; the service's own text stays for operators. */
 async function toOpenAiError(response: Response): Promise<Response> {
   const text = headOf(await response.text(), maxErrorChars)
   const { code, message } = errorIn(text)

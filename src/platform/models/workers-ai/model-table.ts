@@ -1,9 +1,9 @@
 import type { DeclaredModel } from '../types/config.ts'
 
 /**
- * What is known of Workers AI models: the first is the default. From Cloudflare's page of the model
+ * The Workers AI models with known capabilities: the first is the default. From Cloudflare's page of the model
  * (developers.cloudflare.com/workers-ai/models/glm-4.7-flash), read from a stored copy in 2026-11: 131,072 tokens of
- * context, function calling. Any other model is tried. What they cost is in the price file.
+ * context, function calling. Any other model is tried. Their prices are in the price file.
  */
 export const workersAiModels = [
   {

@@ -24,7 +24,7 @@ const blockedIpv4: readonly (readonly [address: string, prefix: number])[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // Azure: what a machine there asks about itself.
+  // Azure: the address at which a machine there reads facts about itself.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -57,7 +57,8 @@ function isPublicIpv4(address: number): boolean {
 
 /**
  * Only 2000::/3 is public; that alone leaves out loopback, mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96), unique
- * local, link-local and multicast. Inside it, what embeds another address or is reserved is refused as well.
+ * local, link-local and multicast. Inside it, addresses that embed another address or are reserved are refused as
+ * well.
  */
 function isPublicIpv6(text: string): boolean {
   const groups = parseIpv6(text)
@@ -92,11 +93,11 @@ function parseGroups(text: string): readonly number[] {
 }
 
 /**
- * Names that mean this machine or this network, what clouds answer about a machine, and public names made to answer
- * with any address.
+ * Names for this machine or this network, names at which clouds serve facts about a machine, and public names that
+ * can resolve to any address.
  */
 const blockedSuffixes = [
-  // Of the registry, or kept from being anybody's.
+  // Special-use names of the registry, or names that no owner can register.
   'localhost',
   'local',
   'internal',
@@ -108,7 +109,7 @@ const blockedSuffixes = [
   'home',
   'corp',
   'mail',
-  // What routers, offices and clusters call their own. Kubernetes: `<service>.<namespace>.svc`, or without `svc`.
+  // Names that routers, offices and clusters use inside. Kubernetes: `<service>.<namespace>.svc`, or without `svc`.
   'localdomain',
   'domain',
   'workgroup',
@@ -154,7 +155,7 @@ const blockedSuffixes = [
 
 function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '')
-  // A last label that is no word is none of the public ones; one of digits is an address that the URL parser did not
+  // A last label that is no word is no public one; a last label of digits is an address that the URL parser did not
   // take for one.
   if (!/^([a-z0-9_-]+\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(name)) return false
   return !blockedSuffixes.some((suffix) => name === suffix || name.endsWith(`.${suffix}`))

@@ -2,7 +2,7 @@ import type { Scope } from '#contracts/scopes.ts'
 import type { Role } from '#contracts/keys.ts'
 import { scopes } from '#contracts/scopes.ts'
 
-/** What a client gets that asks for nothing by name. */
+/** The scope of a client that asks for none by name. */
 export const baselineScope: Scope = 'agents'
 
 const scopeOfRole: Readonly<Record<Role, Scope>> = {
@@ -14,7 +14,7 @@ const scopeOfRole: Readonly<Record<Role, Scope>> = {
 
 /** The scopes of which a token needs one where these roles may come in, the least first. */
 export function scopesFor(allowed: readonly Role[]): readonly Scope[] {
-  // Whoever may talk to agents does so by the scope for that alone, whatever else its role may.
+  // A route that users may call needs the scope for that alone, whatever else the role may do.
   const roles = allowed.includes('user') ? allowed.filter((role) => role !== 'author') : allowed
   return scopes.filter((scope) => roles.some((role) => scopeOfRole[role] === scope))
 }

@@ -3,7 +3,7 @@ import { defined } from '#contracts/defined.ts'
 
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** What a caller sent, if it is valid: an invalid `traceparent` is to be ignored, and `tracestate` with it. */
+/** The caller's trace context, if it is valid: an invalid `traceparent` is to be ignored, and `tracestate` with it. */
 export function parseTraceHeaders(
   parent: string | null,
   state: string | null,

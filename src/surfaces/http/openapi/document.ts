@@ -18,7 +18,7 @@ under \`/api\`, and ignored under \`/v1\`. Replies may have more fields than are
 Each reply has \`x-request-id\`. Where there is GET there is HEAD; OPTIONS answers 204 with \`allow\`, other methods 405.
 Not in here: \`/mcp\`, which speaks the Model Context Protocol, and the pages and endpoints of OAuth sign-ins (docs/oauth.md).`
 
-/** What an error of a status means, whatever the route. */
+/** The meaning of an error status, on every route. */
 const errorTexts: Readonly<Record<number, string>> = {
   400: 'What was sent is not valid; `param` names the field.',
   401: 'No key, or a wrong one.',

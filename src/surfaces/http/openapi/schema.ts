@@ -19,7 +19,7 @@ export function toSchema(
     ...made
   } = z.toJSONSchema(schema, {
     io,
-    // What a function checks or makes has no other words than those that stand beside it.
+    // A check or transform by a function has no form in JSON Schema: its description stands beside it.
     unrepresentable: 'any',
     override: ({ jsonSchema }) => tidy(jsonSchema as Record<string, unknown>, io),
   })

@@ -19,7 +19,7 @@ export function toContentBlocks(output: Json): readonly ContentBlock[] {
   return [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }]
 }
 
-/** What is structured in an answer: of a rich one what it says, of another one the object it is. */
+/** The structured part of an answer: `structured` of a rich answer; else the answer itself, if it is an object. */
 export function toStructured(output: Json): Json | undefined {
   const rich = richOutputSchema.safeParse(output)
   if (rich.success) return rich.data.structured as Json | undefined

@@ -112,7 +112,7 @@ export async function answerCompaction(
 interface Compacted {
   readonly place: PlaceInSession
   readonly outcome: CompactionOutcome
-  /** What is sent from now on, all of it. */
+  /** The whole conversation that the client sends from now on. */
   readonly messages: readonly Message[]
   readonly item: {
     readonly id: string
@@ -198,7 +198,7 @@ async function readInput(
   return history
 }
 
-/** What the user said stays readable for the client; all the rest is in the compaction, and this too. */
+/** The user's messages stay readable for the client; the compaction has all messages, these too. */
 function userItem(place: PlaceInSession, message: Message, index: number): readonly object[] {
   if (message.role !== 'user' || message.taint.includes('context')) return []
   const { role } = message

@@ -9,12 +9,12 @@ import { checkShape } from '#platform/routes/json-shape.ts'
 import { invalid } from '../history.ts'
 import { imageUrl } from '../said-parts.ts'
 
-/** By this a text is one of ours; what follows is base64. */
+/** The prefix of our own texts; base64 follows. */
 const prefix = 'isola.1.'
 
 const json = z.json() as z.ZodType<Json>
 const input = z.record(z.string(), json) as z.ZodType<JsonObject>
-/** Of calls and tools: as long as those of items may be. */
+/** The ids and names of calls and tools: as long as those of items may be. */
 const name = z.string().max(200)
 const image = z.strictObject({
   url: imageUrl,
@@ -27,7 +27,7 @@ const messageSchema = z.discriminatedUnion('role', [
     text: z.string(),
     images: z.array(image).exactOptional(),
     name: name.exactOptional(),
-    /** It is a summary: nobody said it. */
+    /** A summary, written by no participant. */
     isSummary: z.literal(true).exactOptional(),
   }),
   z.strictObject({
@@ -42,17 +42,17 @@ type Kept = z.infer<typeof messageSchema>
 const contentSchema = z.strictObject({ messages: z.array(messageSchema) })
 
 /**
- * What stands for a compacted conversation, as one text that its client keeps and sends back. It is opaque, not secret,
- * and not signed: all that is in it came from that client, or from a model that was shown nothing else, and it is
- * trusted no more than the client's own messages (docs/decisions/0050-a-client-keeps-its-compaction.md).
+ * A compacted conversation as one text that its client stores and sends back. The text is opaque, not secret, and not
+ * signed: its content came from that client, or from a model that was shown nothing else, and it is trusted no more
+ * than the client's own messages (docs/decisions/0050-a-client-keeps-its-compaction.md).
  */
 export const toContent = (messages: readonly Message[]): string =>
   prefix + toBase64(JSON.stringify({ messages: messages.flatMap(toKept) }))
 
 /**
- * The messages behind such a text; `undefined` if it is somebody else's.
+ * The messages behind such a text; `undefined` for another provider's text.
  *
- * @param at Where it stands, for the error: throws `request_invalid` if it is ours and cannot be read.
+ * @param at Its place, for the error: throws `request_invalid` for a text of ours that cannot be read.
  */
 export function fromContent(content: string, at: string): readonly Message[] | undefined {
   if (!content.startsWith(prefix)) return undefined
@@ -102,7 +102,7 @@ function toKept(message: Message): readonly Kept[] {
 
 const named = (speaker: string | undefined) => (speaker === undefined ? {} : { name: speaker })
 
-/** What a summary is of is not known here: it may be of pages and of private data, and is labelled so. */
+/** The sources of a summary are not known here: they may be pages and private data, so it is labelled so. */
 const summaryLabel = labelFrom('a summary that the client kept')
 
 /** Labelled as what the client tells us, whatever it was before; a summary as the worst. */

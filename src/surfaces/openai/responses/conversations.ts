@@ -81,7 +81,7 @@ const toConversation = (id: string, { createdAtMs, metadata: about }: SessionAbo
   metadata: about ?? {},
 })
 
-/** What a client says was said before. Throws `request_invalid` naming the item. */
+/** Earlier messages in the client's words. Throws `request_invalid` naming the item. */
 async function toMessages(
   { toldAnswers }: OpenaiDeps,
   principal: string,
@@ -110,7 +110,7 @@ export async function addItems(deps: OpenaiDeps, context: RequestContext): Promi
   return pageOfItems(unwrap(await session.items(principal, added)), sessionId)
 }
 
-/** What our own tools said is not the client's affair. */
+/** Outputs of our own tools are left out. */
 export async function listItems(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
   const query = toItemsQuery(context.search, sessionId)

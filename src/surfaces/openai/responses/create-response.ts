@@ -40,7 +40,7 @@ export async function createResponse(deps: OpenaiDeps, context: RequestContext):
   }
 }
 
-/** What the request names and is absent, deleted, or another's. */
+/** The error for a named response or conversation that is absent, deleted, or another principal's. */
 function notThere(request: ResponseRequest): IsolaError | undefined {
   const absent = (param: string, what: string) =>
     new IsolaError('request_not_found', `${param}: there is no such ${what}.`, { param })

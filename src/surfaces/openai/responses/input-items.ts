@@ -22,8 +22,8 @@ const contentPart = z.looseObject({
 const content = z.union([z.string(), z.array(contentPart)])
 
 /**
- * Null is absent, in each field. Clients leave `type` out of a message. What is no message, call or output is known by its
- * `type`.
+ * Null is absent, in each field. Clients leave `type` out of a message. Items other than messages, calls and outputs
+ * are known by their `type`.
  */
 export const inputItem = z.looseObject({
   type: z.string().nullish(),
@@ -31,11 +31,11 @@ export const inputItem = z.looseObject({
   role: z.enum(['user', 'assistant', 'system', 'developer']).nullish(),
   content: content.nullish(),
   call_id: z.string().min(1).max(200).nullish(),
-  /** Of a function, or of who says it. */
+  /** The name of a function, or of a speaker. */
   name: speakerName.nullish(),
   namespace: z.string().max(64).nullish(),
   arguments: z.string().nullish(),
-  /** Of a custom tool. */
+  /** The input of a custom tool. */
   input: z.string().nullish(),
   encrypted_content: z.string().nullish(),
   output: content.nullish(),
@@ -44,7 +44,7 @@ export const inputItem = z.looseObject({
 /** One item of `input`, of a kind that we read or that is passed over. */
 export type InputItem = z.infer<typeof inputItem>
 
-/** Of tools that a provider ran itself, and of reasoning: of no use to another model, and no error either. */
+/** Items of tools that a provider ran itself, and of reasoning: of no use to another model, and no error either. */
 const ignored =
   /^(reasoning|(web_search|file_search|code_interpreter|image_generation)_call|mcp_[a-z_]+)$/
 const callTypes = new Set(['function_call', 'custom_tool_call'])
@@ -52,7 +52,7 @@ const callTypes = new Set(['function_call', 'custom_tool_call'])
 /** An item behind the others that asks for a compaction of them instead of an answer. */
 export const compactionTrigger = 'compaction_trigger'
 
-/** What an item reference stands for, if it is an item of ours. */
+/** The message behind an item reference, if the item is ours. */
 export type ResolveItem = (id: string) => Said | undefined
 
 /**
@@ -72,8 +72,8 @@ export function toSaidItems(
 }
 
 /**
- * A compaction of ours stands for all that is before it: of that only instructions are still read, and what the user
- * said that is not in it. Pictures are compared as they are, whatever address they came from.
+ * A compaction of ours replaces all items before it: of those only instructions are still read, and user messages
+ * that it does not contain. Images are compared by their bytes, whatever address they came from.
  */
 export function sinceCompaction(said: readonly Said[]): readonly Said[] {
   const last = said.findLastIndex(({ kind }) => kind === 'compacted')
@@ -105,7 +105,7 @@ export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[]
   return [...new Map(places.map((place) => [place.run, place])).values()]
 }
 
-/** What an item is read by, besides itself. */
+/** The context in which an item is read. */
 interface Around {
   readonly resolve: ResolveItem
   /** Names of the functions that were called, by the ids of the calls. */
@@ -142,7 +142,7 @@ function toSaid(item: InputItem, at: string, { resolve, tools }: Around): readon
   }
 }
 
-/** What a custom tool takes is a text: it is an argument here. */
+/** A custom tool takes a text, which becomes an argument here. */
 function toCustomCall(item: InputItem, at: string): Said {
   const { input } = item
   if (typeof input !== 'string') throw invalid(`${at}.input`, 'is required')
@@ -167,7 +167,7 @@ function toCall(item: InputItem, at: string): Said {
   return { kind: 'call', callId, name: full, arguments: given, at }
 }
 
-/** One of another provider is of no use to anybody else. */
+/** Another provider's compaction cannot be read here. */
 function toCompacted({ encrypted_content: content }: InputItem, at: string): Said[] {
   const messages = fromContent(content ?? '', `${at}.encrypted_content`)
   return messages ? [{ kind: 'compacted', messages, at }] : []

@@ -3,8 +3,8 @@ import { functionCallItem, messageItem, type ResponseHead, textPart } from './re
 import { type Emit, numberAt, numberOfCall, offsets } from './sequence.ts'
 
 /**
- * Writes the items of a response as they come, each family of events in its order, and keeps them whole. Text comes in
- * pieces; of the first one, what the reader has already (`after`) is left out.
+ * Writes the items of a response as they come, each family of events in its order, and stores them whole. Text comes
+ * in pieces; the part of the first piece that the reader already has (`after`) is left out.
  */
 export function createOutputStream(head: ResponseHead, emit: Emit, after: number) {
   const { place } = head
@@ -41,7 +41,7 @@ export function createOutputStream(head: ResponseHead, emit: Emit, after: number
       const before = open!.text.length
       open!.text += text
       const start = numberAt(turn, offsets.textBegins + before)
-      // Of a piece that the reader has the beginning of, the rest.
+      // The rest of a piece whose beginning the reader has.
       const known = Math.min(text.length, Math.max(0, after - start))
       return (
         opening +
@@ -74,7 +74,7 @@ export function createOutputStream(head: ResponseHead, emit: Emit, after: number
         emit('response.output_item.done', numberAt(turn, offsets.itemDone), { output_index, item })
       )
     },
-    /** A call for the client, whole: how it was written is not told. */
+    /** A call for the client, whole: the pieces of its arguments are not shown. */
     callOut(turn: number, call: ClientCall, index: number): string {
       const number = numberOfCall(turn, index)
       const output_index = items.length

@@ -30,7 +30,7 @@ async function itemsOf(
 ): Promise<readonly (readonly [string, Said])[]> {
   const log = await deps.entry.readLog(principal, place)
   const found: (readonly [string, Said])[] = []
-  // Of all that was read for it; the worst while it is not over.
+  // The label of everything that was read for it; least trusted while the run is not over.
   const ended = log.find((one) => one.type === 'run_finished' && one.run === place.run)
   const label = joinLabels([ended?.type === 'run_finished' ? ended.data.result?.label : undefined])
   for (let turn: number | undefined = 0; turn !== undefined;) {

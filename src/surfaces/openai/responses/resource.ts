@@ -16,7 +16,7 @@ import type { ResponseRequest } from './response-request.ts'
 const namespacesField = 'isola_namespaces'
 
 /**
- * What a response says of its request. Kept with the run, so that it reads the same later.
+ * The fields of the request that a response repeats. Stored with the run, so that it reads the same later.
  *
  * @param conversation Id of the conversation it belongs to, if it was sent to one.
  */
@@ -98,7 +98,7 @@ export type ResponseStatus =
   | 'failed'
   | 'cancelled'
 
-/** What a response says from its beginning to its end. */
+/** The fields of a response that stay the same from its beginning to its end. */
 export interface ResponseHead {
   readonly place: PlaceInSession
   /** Epoch seconds. */
@@ -106,7 +106,7 @@ export interface ResponseHead {
   readonly echo: JsonObject
 }
 
-/** What a response says by now. */
+/** The fields of a response that change as it goes. */
 export interface ResponseBody {
   readonly status: ResponseStatus
   readonly output?: readonly object[]
@@ -114,7 +114,7 @@ export interface ResponseBody {
   readonly tokens?: TokenCount
   readonly error?: { readonly code: string; readonly message: string }
   readonly incompleteReason?: string
-  /** What was reached, and how to go on. */
+  /** The limit that was reached, and how to go on. */
   readonly incompleteMessage?: string
 }
 
@@ -156,7 +156,7 @@ export const textPart = (text: string) => ({
   logprobs: [],
 })
 
-/** What a user said, as the parts of a message: texts, and images by their URLs, in their order. */
+/** A user's message as parts: texts, and images by their URLs, in their order. */
 export const inputParts = (said: TextWithImages): readonly object[] =>
   toParts(said).map((part) =>
     part.type === 'text'

@@ -17,7 +17,7 @@ export const completed = (atMs: number, tokens: TokenCount): ResponseEnd => ({
   body: { status: 'completed', completedAtMs: atMs, tokens },
 })
 
-/** One that has come as far as it can, and why. */
+/** The end of a response that could not be completed, and why. */
 export const incomplete = (
   tokens: TokenCount,
   { code, message }: { readonly code: string; readonly message?: string },

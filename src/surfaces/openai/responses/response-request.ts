@@ -21,7 +21,7 @@ export const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
 
-/** What we read of a request for a response; every other field is ignored, `null` means absent. */
+/** The fields that are read of a request for a response; every other field is ignored, `null` means absent. */
 const responseRequest = z.object({
   model: z.string().min(1).max(200),
   input: z.union([z.string().min(1, 'is empty: say what is wanted'), z.array(inputItem).min(1)]),
@@ -50,7 +50,7 @@ const responseRequest = z.object({
   prompt_cache_key: z.string().max(64).nullish(),
 })
 
-/** What we read of `POST /v1/responses`; unknown fields are left out. */
+/** The parsed body of `POST /v1/responses`, without unknown fields. */
 export type ResponseRequest = z.infer<typeof responseRequest>
 
 /** Throws `request_invalid` or `request_unsupported_parameter`, with the field as `param`. */

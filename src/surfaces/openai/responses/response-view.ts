@@ -33,7 +33,7 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
   let body: ResponseBody = { status: 'in_progress' }
   let isComplete = false
   let fault: Error | undefined
-  /** What its run waits for, if nothing came after that: a limit that somebody may raise. */
+  /** The limit that the run waits for, if no event came after it: a principal may raise it. */
   let limit: Extract<Change, { readonly type: 'limit' }> | undefined
 
   const resource = () => {
@@ -74,7 +74,10 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
       }
     }
   }
-  /** One in the background is read when it is over; of any other that is all, until somebody raises the limit. */
+  /**
+   * Ends the stream at a limit. A background response is read when it is over; every other response ends as
+   * incomplete, until a principal raises the limit.
+   */
   const endAtLimit = (at: NonNullable<typeof limit>): string => {
     if (head.echo['background'] === true) return 'data: [DONE]\n\n'
     const message = `${at.message} ${howToGoOn(place, at)}`

@@ -16,7 +16,7 @@ const listQuery = z.object({
   order: z.enum(['asc', 'desc']).optional(),
 })
 
-/** What a request asks of a list of items: newest first unless it says otherwise. */
+/** The query of a list of items: newest first by default. */
 export function toItemsQuery(query: Readonly<Record<string, string>>, session: string): ItemsQuery {
   const { limit = '20', after, order = 'desc' } = parseFields(listQuery, query)
   const page = { limit: Number(limit), order }

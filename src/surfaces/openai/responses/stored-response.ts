@@ -49,7 +49,7 @@ export async function showResponse(deps: OpenaiDeps, context: RequestContext): P
   return eventStreamResponse(body, headers)
 }
 
-/** `GET /v1/responses/:id/input_items`: what this request brought, not what was said before. */
+/** `GET /v1/responses/:id/input_items`: the items of this request, without earlier ones. */
 export async function listInputItems(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const place = placeOf(context)
   await recall(deps, context, place)
@@ -59,7 +59,7 @@ export async function listInputItems(deps: OpenaiDeps, context: RequestContext):
   return pageOfItems(unwrap(await deps.sessions.at(session).items(principal, query)), session)
 }
 
-/** `DELETE /v1/responses/:id`: it is not found from then on. What goes on from it does so still. */
+/** `DELETE /v1/responses/:id`: it is not found from then on. Responses that continue it still work. */
 export async function deleteResponse(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const place = placeOf(context)
   await recall(deps, context, place)
@@ -67,7 +67,7 @@ export async function deleteResponse(deps: OpenaiDeps, context: RequestContext):
   return jsonResponse({ id: context.params['id'], object: 'response', deleted: true })
 }
 
-/** `POST /v1/responses/:id/cancel`. One that is over stays as it is. */
+/** `POST /v1/responses/:id/cancel`. A response that is over stays as it is. */
 export async function cancelResponse(deps: OpenaiDeps, context: RequestContext): Promise<Response> {
   const place = placeOf(context)
   await recall(deps, context, place)
