@@ -50,8 +50,6 @@ export function judgeWords(found, limits = most) {
   return { ok: counts.every(({ count, limit }) => count <= limit), output: output.join('\n') }
 }
 
-export const checkWords = () => judgeWords(findWords(root))
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { values } = parseArgs({ options: { list: { type: 'boolean', default: false } } })
   const found = findWords(root)
