@@ -176,7 +176,7 @@ export const answeredBy = {
   scope: approvalScope
     .optional()
     .describe(
-      'of a yes: this call, what is like it in the session too, or a rule for all of its principal',
+      'the reach of an approval: this call, similar calls of the session too, or a rule for the whole principal',
     ),
   rule: text.optional().describe('the id of the rule that it made'),
 }
@@ -201,7 +201,7 @@ export const waitingCalls = z
   )
   .readonly()
   .describe(
-    'the calls that wait, with the label of what was read before; of those that wait for a yes also whose yes, and why',
+    'the calls that wait, with the label of the texts read before; for an approval also the approver and the reason',
   )
 export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
 /** The verdicts of a hook on calls. */
@@ -209,7 +209,7 @@ export const callsOfHook = z
   .array(z.object({ call, verdict }))
   .readonly()
   .exactOptional()
-  .describe('those that it did not simply allow')
+  .describe('calls that the policy did not simply allow')
 
 export const turn = number.describe('counts from 1 within the run')
 
@@ -234,7 +234,7 @@ export const compaction = {
   reason: z
     .enum(['start', 'budget', 'context_error', 'requested'])
     .describe(
-      'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; somebody asked',
+      'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; a caller asked for it',
     ),
   stage: z
     .enum(['results', 'summary'])
@@ -252,7 +252,7 @@ export const compaction = {
   left: z.object({
     results: number.describe('results of tools behind a handle now'),
     messages: number.describe('messages that the summary stands for'),
-    notKept: number.describe('of both, what is in the transcript only'),
+    notKept: number.describe('messages of both that only the transcript has'),
   }),
   stayed: z.object({
     messages: number,
@@ -275,7 +275,7 @@ export const compaction = {
       ]),
     )
     .readonly()
-    .describe('what was given up of what should stay'),
+    .describe('parts that should have stayed and were given up'),
   tokens: number.describe('spent on the summary'),
   costNanoUsd,
   callCostNanoUsd: z

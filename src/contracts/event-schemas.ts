@@ -75,7 +75,7 @@ export const eventSchemas = {
     lostCalls: number.describe('model requests that a crash may have cut, each charged in full'),
   }),
   run_parked: kind(
-    'Nothing is left to do until somebody outside decides or answers. The run is not over.',
+    'The run waits for a decision or an answer from outside. It is not over.',
     {
       pauses: waitingCalls,
       platform: toldPlatform,
@@ -113,7 +113,7 @@ export const eventSchemas = {
     },
   ),
   message_finished: kind(
-    'The agent has said something. Its text has come in pieces before, where somebody listened.',
+    'The agent has said something. Readers of the stream have its text in pieces already.',
     { turn },
     { told: { text: text.describe('all that it said in this turn') } },
   ),
@@ -121,7 +121,9 @@ export const eventSchemas = {
     'A model answered.',
     {
       ...modelRequest,
-      requestedModel: text.exactOptional().describe('what was asked for, if another one answered'),
+      requestedModel: text
+        .exactOptional()
+        .describe('the model that was asked for, if another model answered'),
       inputTokens: number,
       outputTokens: number,
       costNanoUsd,
@@ -194,11 +196,11 @@ export const eventSchemas = {
   ),
   agent_invoked: kind('A sub-agent is asked; once more for the same call when a crash cut it.', {
     ...child,
-    background: z.literal(true).exactOptional().describe('nobody waits for it'),
+    background: z.literal(true).exactOptional().describe('no call waits for it'),
     onOutcome: text.exactOptional().describe('`run` if its outcome is to begin a run'),
   }),
   agent_result: kind(
-    'A sub-agent is done, and whoever asked has its outcome.',
+    'A sub-agent is done, and its caller has the outcome.',
     {
       ...child,
       state,
@@ -225,7 +227,7 @@ export const eventSchemas = {
     reserved: number.exactOptional(),
   }),
   budget_reached: kind(
-    'A limit was reached, and the run is parked until somebody raises it: `run_parked` comes after it.',
+    'A limit was reached, and the run is parked until the limit is raised: `run_parked` comes after it.',
     limitReached,
   ),
   budget_warning: kind('Four fifths of a limit are spent; told once of each limit.', {

@@ -32,7 +32,7 @@ export const agentEventSchemas = {
     needs,
   }),
   agent_rolled_back: kind('A version of an agent that was in force is so again.', version),
-  agent_archived: kind('An agent was put aside: nobody runs it.', agent),
+  agent_archived: kind('An agent was archived: it runs no more.', agent),
   agent_restored: kind('An agent that was put aside runs again.', agent),
   agent_deleted: kind('An agent was taken away with its versions.', agent),
   agent_begun_on_demand: kind('An agent was made for one request.', {

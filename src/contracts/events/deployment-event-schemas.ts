@@ -37,11 +37,11 @@ const plugin = { plugin: text, hash: text.describe('sha-256 of its content') }
 const change = {
   generation: number
     .exactOptional()
-    .describe('what is enabled now; absent if that stayed as it was'),
+    .describe('the set that is enabled now; absent if it did not change'),
   ...request,
 }
 const lines = { added: texts, removed: texts }
-const unexposed = { unexposed: texts.exactOptional().describe('what is no longer offered at /mcp') }
+const unexposed = { unexposed: texts.exactOptional().describe('names that /mcp no longer offers') }
 const server = { server: text }
 const lowered = { plugins: texts.exactOptional(), skills: texts.exactOptional() }
 const problem = { code: text, message: text }
@@ -219,7 +219,7 @@ export const deploymentEventSchemas = {
     now: text.describe('its hash, or `gone`'),
   }),
   mcp_signed_in: kind(
-    'Somebody signed in at an MCP server: its principal for itself, or without one for the deployment.',
+    'A person signed in at an MCP server: for itself with its principal, or for the deployment without one.',
     server,
   ),
   mcp_signed_out: kind('What was kept of a principal’s sign-in at an MCP server was taken away.', {

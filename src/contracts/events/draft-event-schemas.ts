@@ -25,5 +25,5 @@ export const draftEventSchemas = {
     .describe('An operator took a draft away.'),
   skill_draft_expired: z
     .object({ ...draft, lastAtMs: number.describe('when it was written last; epoch milliseconds') })
-    .describe('A draft was taken away, since nobody promoted it and no agent wrote it again.'),
+    .describe('A draft was removed: it was not promoted, and no agent wrote it again.'),
 } as const

@@ -21,11 +21,11 @@ export const findingEventSchemas = {
     withheld: z
       .array(text)
       .exactOptional()
-      .describe('fit as well, and the policy denies them to whoever asked: they were not named'),
+      .describe('fit as well, but the policy denies them to the caller: they were not named'),
     isPartial: z
       .literal(true)
       .exactOptional()
-      .describe('not all could be searched: of those that every run has'),
+      .describe('not every tool could be searched: the hits are of tools that every run has'),
   }),
   skill_loaded: kind('A model was given the instructions of a skill, or one of its files.', {
     call,

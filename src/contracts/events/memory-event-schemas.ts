@@ -6,20 +6,19 @@ import { providerKinds } from '../provider.ts'
 
 /** Events about long-term memory and documents outside of runs, and about the erasure of a person. */
 export const memoryEventSchemas = {
-  memory_changed: kind(
-    'What is remembered was changed by somebody, not by an agent. No note is on the record.',
-    {
-      owner: text.describe('the principal whose it is'),
-      change: text.describe('`added`, `edited` or `forgotten`'),
-      scope: text.exactOptional().describe('absent: all of them'),
-      count: number.describe('of notes'),
-      request: text.exactOptional().describe('the id of the request; absent if it had none'),
-    },
-  ),
+  memory_changed: kind('A person changed notes or documents. Their texts are not on the record.', {
+    owner: text.describe('the principal whose it is'),
+    change: text.describe('`added`, `edited` or `forgotten`'),
+    scope: text.exactOptional().describe('absent: all of them'),
+    count: number.describe('of notes'),
+    request: text.exactOptional().describe('the id of the request; absent if it had none'),
+  }),
   knowledge_changed: kind(
     'Documents that agents look things up in were put or removed. Neither name nor text is on the record.',
     {
-      owner: text.describe('the principal whose they are, or who changed those of the deployment'),
+      owner: text.describe(
+        'the principal that owns them, or that changed the notes of the deployment',
+      ),
       change: text.describe('`added`, `changed` or `removed`'),
       scope: text.exactOptional().describe('absent: all of them'),
       count: number.describe('of documents'),

@@ -38,7 +38,7 @@ export const operatorEventSchemas = {
   limits_changed: kind('An operator changed the limits of somebody’s run.', {
     ...session,
     run: text,
-    limits: text.describe('those that were changed, as JSON'),
+    limits: text.describe('the changed limits, as JSON'),
   }),
   attempt_confirmed: kind('What a failed request to a model came to that may have reached it.', {
     ...session,

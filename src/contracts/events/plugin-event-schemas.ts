@@ -48,7 +48,7 @@ export const pluginEventSchemas = {
     payload: jsonObject.exactOptional().describe('in the session only, not on the record'),
     payloadChars: number,
     label: label.describe('who can have written the payload, and who may read it'),
-    isPublic: flag.exactOptional().describe('whether everybody may subscribe to it'),
+    isPublic: flag.exactOptional().describe('whether every principal may subscribe to it'),
   }),
   hook_called: kind('A plugin was asked at a point where it listens; never what it was about.', {
     ...ofCall,

@@ -12,7 +12,7 @@ export const scheduleEventSchemas = {
   schedule_added: kind('A schedule was made.', aSchedule),
   schedule_changed: kind('A schedule was changed.', {
     ...aSchedule,
-    reason: text.exactOptional().describe('the names of what was changed'),
+    reason: text.exactOptional().describe('the names of the changed fields'),
   }),
   schedule_paused: kind('A schedule was paused, or stopped by itself after failures.', {
     ...aSchedule,
@@ -30,15 +30,12 @@ export const scheduleEventSchemas = {
       reason: text,
     },
   ),
-  schedule_missed: kind(
-    'Slots of a schedule that nobody fired in time, and that are not caught up.',
-    {
-      schedule: text,
-      owner: text.describe('whose object keeps it'),
-      count: number,
-      fromMs: number.describe('the first of them, epoch milliseconds'),
-      toMs: number.describe('the last of them'),
-      reason: text.describe('of the first of them'),
-    },
-  ),
+  schedule_missed: kind('Slots of a schedule that were not fired in time and are not caught up.', {
+    schedule: text,
+    owner: text.describe('whose object keeps it'),
+    count: number,
+    fromMs: number.describe('the first of them, epoch milliseconds'),
+    toMs: number.describe('the last of them'),
+    reason: text.describe('of the first of them'),
+  }),
 } as const
