@@ -1,7 +1,7 @@
 // The facts that a person needs before deciding about a call, for a terminal.
 import type { Reply } from '../../src/client/client.ts'
 import { defined } from '../../src/contracts/defined.ts'
-import { textsIn } from '../../src/features/mcp-servers/types/visible-text.ts'
+import { textsIn } from '../../src/features/mcp-servers/types.ts'
 import { withCodes } from '../../src/contracts/visible-text.ts'
 import { dollars, short, shown } from './text.ts'
 

@@ -1,7 +1,7 @@
 // The settings of a deployment: variables and secrets. Imported by the Worker, and by `isola doctor`, which finds
 // faults with the same code.
 import * as z from 'zod'
-import type { ModelConfig } from '#platform/models/types/config.ts'
+import type { ModelConfig } from '#platform/models/types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { PluginQuota } from '#runtime/catalog/types/plugin-catalog.ts'
@@ -11,7 +11,7 @@ import {
   priceSettings,
   providerSettings,
   toModelServers,
-} from '#platform/models/types/provider-settings.ts'
+} from '#platform/models/types.ts'
 import {
   captureContent,
   headerSecretsIn,

@@ -1,4 +1,4 @@
-import type { ContextInput } from '../../src/runtime/context/types/context.ts'
+import type { ContextInput } from '../../src/runtime/context/types.ts'
 import type { Json } from '#contracts/json.ts'
 
 type Choose = NonNullable<ContextInput['choose']>

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import type { KnowledgeGateway, KnowledgeStore } from '../../src/features/record/types/knowledge.ts'
-import type { ReadDocument } from '../../src/features/memory/types/knowledge.ts'
+import type { ReadDocument } from '../../src/features/memory/types.ts'
 import type { LongTermMemory, MemoryGateway } from '../../src/contracts/long-term.ts'
 import { createSealing } from '../../src/features/access/secrets/sealing.ts'
 import { queryTerms, termsOf } from '../../src/runtime/catalog/search/words.ts'

@@ -2,7 +2,7 @@ import { abortAllDurableObjects, listDurableObjectIds, runInDurableObject } from
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { labelFrom, saidLabel } from '#contracts/label.ts'
-import type { MemoryApi } from '../../src/features/memory/types/long-term.ts'
+import type { MemoryApi } from '../../src/features/memory/types.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { addPlugin, enablePlugin } from '../fakes/plugin-admin.ts'

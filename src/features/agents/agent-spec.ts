@@ -7,7 +7,7 @@ import { narrower, type Limits } from '#contracts/lease.ts'
 import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import type { ModelParameters } from '#contracts/model.ts'
-import type { PromptStore, RenderedPrompt } from '#features/memory/types/prompt.ts'
+import type { PromptStore, RenderedPrompt } from '#features/memory/types.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 
 /** The agent section of a manifest, with the files that it names. */

@@ -1,8 +1,8 @@
 import type { AgentDescriptor, AgentSpec } from '#contracts/agent.ts'
 import { headOf } from '#contracts/cut.ts'
-import { orchestratorLimits } from './types/default-limits.ts'
+import { orchestratorLimits } from './types.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
-import type { PromptStore, PromptTemplate } from '#features/memory/types/prompt.ts'
+import type { PromptStore, PromptTemplate } from '#features/memory/types.ts'
 import { toInstructions } from './agent-spec.ts'
 
 /** The one agent that the kernel itself creates (Y1). */

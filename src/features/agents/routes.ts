@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { definitionDiff } from './types/agent-diff.ts'
+import { definitionDiff } from './types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import { sessionReaders, talkers } from '#platform/routes/roles.ts'

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 // Applies an operator's choice to a listing.
-import { remoteToolDestroys } from './types/destructive.ts'
+import { remoteToolDestroys } from './types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpItem } from '#runtime/catalog/types/mcp.ts'
 import { compare } from './compare.ts'

@@ -1,14 +1,14 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { schemaFault } from './types/json-schema.ts'
+import { schemaFault } from './types.ts'
 import {
   definitionCaps,
   hasLongName,
   isHarmfulUri,
   schemaProblem,
 } from '#features/plugins/types/definition-rules.ts'
-import { hasHidden } from '#features/skills/types/visible-text.ts'
-import { textsIn } from './types/visible-text.ts'
+import { hasHidden } from '#features/skills/types.ts'
+import { textsIn } from './types.ts'
 import { headerProblem, isObject } from './header-checks.ts'
 
 /** The most that a server may list. A larger entry is refused alone; the others stay. */

@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Client } from '@modelcontextprotocol/client'
 import { IsolaError } from '#contracts/errors.ts'
-import { fieldsOf } from './types/foreign-json.ts'
+import { fieldsOf } from './types.ts'
 import type { McpItemKind } from '#runtime/catalog/types/mcp.ts'
 import { listingCaps } from './definition-checks.ts'
 import type { RawListing } from './listing.ts'

@@ -1,4 +1,4 @@
-import { fieldsOf } from './types/foreign-json.ts'
+import { fieldsOf } from './types.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpItem, McpItemKind, McpListing } from '#runtime/catalog/types/mcp.ts'
 import { toCanonicalJson } from '#contracts/json.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
 import type { ContentBlock } from '#features/plugins/types/content.ts'
-import { fieldsOf } from './types/foreign-json.ts'
+import { fieldsOf } from './types.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { ToolFailure, ToolResult } from '#contracts/tool.ts'

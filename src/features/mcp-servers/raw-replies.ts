@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/client'
-import { fieldsOf, withoutNulls } from './types/foreign-json.ts'
+import { fieldsOf, withoutNulls } from './types.ts'
 import { isFields, wellFormedJson } from '#contracts/foreign-json.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { createGuardedFetch } from './guarded-fetch.ts'

@@ -1,6 +1,6 @@
 import type { ContentBlock } from '#features/plugins/types/content.ts'
 import { headOf } from '#contracts/cut.ts'
-import { fieldsOf } from './types/foreign-json.ts'
+import { fieldsOf } from './types.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { fieldsOf } from './types/foreign-json.ts'
+import { fieldsOf } from './types.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpItemKind } from '#runtime/catalog/types/mcp.ts'

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { waitingFor } from '#runtime/kernel/types/asks.ts'
-import { remoteToolDestroys } from './types/destructive.ts'
+import { remoteToolDestroys } from './types.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Json, JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'

@@ -1,4 +1,4 @@
-import type { MemoryOwners } from './types/long-term.ts'
+import type { MemoryOwners } from './types.ts'
 import type { AskProvider } from '#contracts/provider.ts'
 import type { Rotation } from '#features/access/types/secrets.ts'
 import { createKnowledgeStore } from './knowledge/knowledge-store.ts'

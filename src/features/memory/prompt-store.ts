@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { PromptStore, PromptTemplate, RenderedPrompt } from './types/prompt.ts'
+import type { PromptStore, PromptTemplate, RenderedPrompt } from './types.ts'
 import { parseTemplate, type StrictTemplate } from './strict-template.ts'
 
 const maxTextBytes = 64 * 1024

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { DeploymentLogs } from '#platform/d1/types/event.ts'
+import type { DeploymentLogs } from '#platform/d1/types.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import { skillCaps } from '#runtime/catalog/types/skill-catalog.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { cutFrontMatter } from '#features/plugins/types/front-matter.ts'
-import { needsQuotes } from './types/front-matter.ts'
+import { needsQuotes } from './types.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'
 import type { IsThere, SkillLibrary, SkillSource, SkillView } from '#runtime/catalog/types/skill.ts'
 import { entryFile, instructionsOf } from './skill-text.ts'

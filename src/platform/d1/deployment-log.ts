@@ -1,5 +1,5 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
-import type { DeploymentLogs } from './types/event.ts'
+import type { DeploymentLogs } from './types.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 import { idsPerMs, newestId, nowMs } from './record-sql.ts'

@@ -1,4 +1,4 @@
-import { platformPrices } from './types/platform-prices.ts'
+import { platformPrices } from './types.ts'
 import { platformUnits, type PlatformAmounts } from '#contracts/platform.ts'
 
 /** SQL of the price of amounts, given as SQL of their JSON. */

@@ -1,5 +1,5 @@
 import { errorMessage } from '#contracts/errors.ts'
-import type { DatabaseState } from './types/operations.ts'
+import type { DatabaseState } from './types.ts'
 import type { Readiness } from '#contracts/operations.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'

@@ -1,4 +1,4 @@
-import type { ModelConfig } from './types/config.ts'
+import type { ModelConfig } from './types.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createModelProviders, type ModelProvidersDeps } from './model-providers.ts'
 

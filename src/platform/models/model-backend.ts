@@ -1,5 +1,5 @@
 import type { ModelCallOptions, ModelProvider, ModelReply, ModelRequest } from '#contracts/model.ts'
-import type { ModelCapabilities } from './types/model.ts'
+import type { ModelCapabilities } from './types.ts'
 import type { PriceOf, WindowOf } from './prices.ts'
 
 /** The limit of a whole call unless its agent or caller sets one: waits, retries and other models included. */

@@ -1,4 +1,4 @@
-import type { OutputCapField } from './types/config.ts'
+import type { OutputCapField } from './types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Send } from '#contracts/outbound.ts'

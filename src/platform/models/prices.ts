@@ -1,4 +1,4 @@
-import type { KnownPrice, ModelWindow } from './types/model.ts'
+import type { KnownPrice, ModelWindow } from './types.ts'
 import type { ModelPrice } from '#contracts/model.ts'
 import { vendorNames } from './vendor-names.ts'
 

@@ -1,6 +1,6 @@
 import { OutboundError } from '#contracts/outbound.ts'
 import { isOfThisMachine } from '#contracts/public-host.ts'
-import { isOutside, isPublicHost } from './types/public-host.ts'
+import { isOutside, isPublicHost } from './types.ts'
 
 /** The facts by which an address is judged. */
 export interface AddressRules {

@@ -1,5 +1,5 @@
 import type { Carrier, OpenHosts, Outbound } from '#contracts/outbound.ts'
-import type { ReadImage } from './types/read-image.ts'
+import type { ReadImage } from './types.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkAddress } from './address.ts'
 import { createImageReader } from './image-reader.ts'

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { OutboundError, type OpenHosts, type Send } from '#contracts/outbound.ts'
-import { maxImageBytes, type ReadImage } from './types/read-image.ts'
+import { maxImageBytes, type ReadImage } from './types.ts'
 
 /** Short: the client waits for the answer. */
 const maxImageMs = 15_000

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { isReachable, unreachableText } from './types/network-rule.ts'
+import { isReachable, unreachableText } from './types.ts'
 import { isOfThisMachine } from '#contracts/public-host.ts'
 import {
   OutboundError,

@@ -2,7 +2,7 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
-import type { ModelListing, ModelStatus } from '#platform/models/types/model.ts'
+import type { ModelListing, ModelStatus } from '#platform/models/types.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 
 /** The one agent the kernel itself creates. */

@@ -1,5 +1,5 @@
 import type { Compaction, ContextArchive, TokenCounter } from '#contracts/context.ts'
-import type { ContextInput } from './types/context.ts'
+import type { ContextInput } from './types.ts'
 import type { Message } from '#contracts/message.ts'
 import { wordsOf } from './identifiers.ts'
 import { sayerOf } from './sayer.ts'

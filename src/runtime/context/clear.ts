@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { ContextInput } from './types/context.ts'
+import type { ContextInput } from './types.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { BuiltContext } from '#runtime/kernel/types/context.ts'
 import type { Compaction, CompactionReport, TokenCounter, Unpinned } from '#contracts/context.ts'
-import type { ContextBuilder, ContextInput } from './types/context.ts'
+import type { ContextBuilder, ContextInput } from './types.ts'
 import type { Message } from '#contracts/message.ts'
 import { mostArchives } from './archive.ts'
 import { chosenLayout, told, type Chosen } from './chosen.ts'

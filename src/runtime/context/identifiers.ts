@@ -1,6 +1,6 @@
 import type { NamedId } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
-import { bothEnds } from './types/cut.ts'
+import { bothEnds } from './types.ts'
 import { sayerOf } from './sayer.ts'
 
 /**

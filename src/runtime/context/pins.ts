@@ -1,4 +1,4 @@
-import type { ContextInput } from './types/context.ts'
+import type { ContextInput } from './types.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Step } from './steps.ts'
 

@@ -1,5 +1,5 @@
-import { inputReserveFactor } from '#platform/models/types/context.ts'
-import { type ContextInput } from './types/context.ts'
+import { inputReserveFactor } from '#platform/models/types.ts'
+import { type ContextInput } from './types.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ModelPrice } from '#contracts/model.ts'
 

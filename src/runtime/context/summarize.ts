@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { Compaction, TokenCounter, Unpinned } from '#contracts/context.ts'
-import type { ContextInput } from './types/context.ts'
+import type { ContextInput } from './types.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message, TaintLabel } from '#contracts/message.ts'

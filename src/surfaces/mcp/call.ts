@@ -1,6 +1,6 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { fieldsOf } from '#features/mcp-servers/types/foreign-json.ts'
+import { fieldsOf } from '#features/mcp-servers/types.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { toContentBlocks, toStructured } from './types/content.ts'
+import { toContentBlocks, toStructured } from './types.ts'
 import type { DirectOutcome } from '#runtime/session/types/direct-call.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'

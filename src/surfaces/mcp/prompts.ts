@@ -6,7 +6,7 @@ import {
   type GetPromptResult,
   type InputRequiredResult,
 } from '@modelcontextprotocol/server'
-import { toStructured } from './types/content.ts'
+import { toStructured } from './types.ts'
 import type { PromptListing } from '#contracts/manifest/offer.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import { outputOf } from './call.ts'

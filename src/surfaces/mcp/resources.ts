@@ -5,7 +5,7 @@ import {
   type ReadResourceResult,
 } from '@modelcontextprotocol/server'
 import type { ResourceListing } from '#contracts/manifest/offer.ts'
-import { richOutputSchema } from './types/content.ts'
+import { richOutputSchema } from './types.ts'
 import { outputOf } from './call.ts'
 import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'

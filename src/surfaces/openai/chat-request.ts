@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { jsonSchema } from '#features/mcp-servers/types/json-schema.ts'
+import { jsonSchema } from '#features/mcp-servers/types.ts'
 import type { ResponseFormat } from '#contracts/model.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { chatTools, toolChoice } from './client-tools.ts'

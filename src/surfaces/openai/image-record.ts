@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import { OutboundError } from '#contracts/outbound.ts'
-import type { ReadImage } from '#platform/outbound/types/read-image.ts'
+import type { ReadImage } from '#platform/outbound/types.ts'
 import type { OpenaiDeps } from './deps.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 

@@ -3,7 +3,7 @@ import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.t
 import type { Message } from '#contracts/message.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import { OutboundError } from '#contracts/outbound.ts'
-import { maxImageBytes, type ReadImage } from '#platform/outbound/types/read-image.ts'
+import { maxImageBytes, type ReadImage } from '#platform/outbound/types.ts'
 import type { OpenaiDeps } from './deps.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
 import { createImageRecord } from './image-record.ts'

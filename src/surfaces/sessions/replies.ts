@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { contextPartKinds } from '#runtime/kernel/types/context-view.ts'
 import { label as labelOfValue } from '#contracts/event-fields.ts'
-import { imageDetails } from '#surfaces/openai/types/message-parts.ts'
+import { imageDetails } from '#surfaces/openai/types.ts'
 import { atMs, count, flag, json, object, text, usd } from '#platform/routes/shapes.ts'
 import { runState, runView, usageSum } from '#runtime/session/requests/run-replies.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import { changedLimits } from './types/limit-requests.ts'
+import { changedLimits } from './types.ts'
 import { unwrap } from '#contracts/reply.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { sessionReaders, talkers } from '#platform/routes/roles.ts'

@@ -1,4 +1,4 @@
-import type { SummaryReply, SummaryRequest } from '../../../src/runtime/context/types/context.ts'
+import type { SummaryReply, SummaryRequest } from '../../../src/runtime/context/types.ts'
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { withSummaries } from '../compactor.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
-import { orchestratorLimits } from '../../../src/features/agents/types/default-limits.ts'
+import { orchestratorLimits } from '../../../src/features/agents/types.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
 import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
 import type { RunOptions } from '#contracts/run-options.ts'

@@ -1,6 +1,6 @@
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { describe, expect, test } from 'vitest'
-import { orchestratorLimits } from '../../../src/features/agents/types/default-limits.ts'
+import { orchestratorLimits } from '../../../src/features/agents/types.ts'
 import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
 import type { InstalledPlugin } from '../../../src/features/agents/wire-agents.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'

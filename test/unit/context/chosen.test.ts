@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ContextInput } from '../../../src/runtime/context/types/context.ts'
+import type { ContextInput } from '../../../src/runtime/context/types.ts'
 import {
   answer,
   calls,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bothEnds } from '../../../src/runtime/context/types/cut.ts'
+import { bothEnds } from '../../../src/runtime/context/types.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
 import { capped } from '../../../src/runtime/kernel/types/visible-text.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
-import { onDemandDefinition } from '../../../src/features/agents/types/agent-definition-schema.ts'
+import { onDemandDefinition } from '../../../src/features/agents/types.ts'
 import { agentRequest } from '#features/agents/routes/requests.ts'
 import { addKeyRequest } from '#features/access/routes/requests.ts'
 import { scheduleChange } from '../../../src/features/schedules/types/schedule-requests.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
-import { definitionDiff } from '#features/agents/types/agent-diff.ts'
+import { definitionDiff } from '#features/agents/types.ts'
 import { exposureDiff, exposureSchema } from '#runtime/catalog/types/exposure.ts'
 import { diffCounts, diffLines } from '#contracts/line-diff.ts'
-import { textLines, valueLines } from '../../../src/features/skills/types/line-diff.ts'
+import { textLines, valueLines } from '../../../src/features/skills/types.ts'
 import {
   defaultToolPolicy,
   policyDiff,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fromParts } from '../../../src/surfaces/openai/types/message-parts.ts'
-import { toParts, type MessagePart } from '../../../src/platform/models/types/message-parts.ts'
+import { fromParts } from '../../../src/surfaces/openai/types.ts'
+import { toParts, type MessagePart } from '../../../src/platform/models/types.ts'
 
 const text = (said: string): MessagePart => ({ type: 'text', text: said })
 const image = (url: string): MessagePart => ({ type: 'image', url })

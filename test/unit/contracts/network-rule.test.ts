@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { closedAddressText, closedText } from '../../../src/features/policy/types/network-rule.ts'
+import { closedAddressText, closedText } from '../../../src/features/policy/types.ts'
 import { openHost } from '../../../src/runtime/kernel/types/network-rule.ts'
 
 describe('a host that is opened', () => {

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  providerSettings,
-  toModelServers,
-} from '../../../src/platform/models/types/provider-settings.ts'
+import { providerSettings, toModelServers } from '../../../src/platform/models/types.ts'
 
 const backup = {
   id: 'backup',

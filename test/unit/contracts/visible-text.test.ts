@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { hasHidden } from '../../../src/features/skills/types/visible-text.ts'
+import { hasHidden } from '../../../src/features/skills/types.ts'
 import { hasHiddenInLine, placeOf } from '../../../src/features/plugins/types/visible-text.ts'
 import {
   hiddenPart,

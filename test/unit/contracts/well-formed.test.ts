@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toWellFormedJson } from '../../../src/platform/models/types/well-formed.ts'
+import { toWellFormedJson } from '../../../src/platform/models/types.ts'
 
 describe('A12: toWellFormedJson', () => {
   it.each([

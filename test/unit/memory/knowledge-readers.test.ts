@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { maxParts } from '../../../src/features/memory/types/knowledge.ts'
+import { maxParts } from '../../../src/features/memory/types.ts'
 import { createDocumentReader } from '../../../src/features/memory/knowledge/read-document.ts'
 import { readDocument } from '../../fakes/long-term.ts'
 

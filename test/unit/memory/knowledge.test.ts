@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { KnowledgeStore, NewPassage } from '../../../src/features/record/types/knowledge.ts'
-import { citationOf } from '../../../src/features/memory/types/knowledge.ts'
+import { citationOf } from '../../../src/features/memory/types.ts'
 import { labelFrom } from '../../../src/contracts/label.ts'
 import type { NotePlace } from '../../../src/contracts/long-term.ts'
 import {

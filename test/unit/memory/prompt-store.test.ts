@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PromptTemplate } from '../../../src/features/memory/types/prompt.ts'
+import type { PromptTemplate } from '../../../src/features/memory/types.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
 import { createPromptStore } from '../../../src/features/memory/prompt-store.ts'
 

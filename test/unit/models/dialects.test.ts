@@ -1,8 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type {
-  ModelConfig,
-  ModelServer as Server,
-} from '../../../src/platform/models/types/config.ts'
+import type { ModelConfig, ModelServer as Server } from '../../../src/platform/models/types.ts'
 import type { ModelCallOptions, ModelParameters } from '#contracts/model.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import {

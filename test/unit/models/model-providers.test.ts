@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ModelConfig } from '../../../src/platform/models/types/config.ts'
+import type { ModelConfig } from '../../../src/platform/models/types.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { createModelProviders } from '../../../src/platform/models/model-providers.ts'
 import { callOptions } from './call-options.ts'

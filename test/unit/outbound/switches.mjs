@@ -12,7 +12,7 @@ export default [
     name: 'this-machine-is-closed',
     what: 'T5: an address that a caller names asks no port of this machine that no operator opened',
     test: 'image-reader.test.ts',
-    file: 'src/platform/outbound/types/network-rule.ts',
+    file: 'src/platform/outbound/types.ts',
     find: '(hosts.includes(host) && !isOutside(from))',
     replace: 'isOfThisMachine(host)',
   },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom } from '../../../src/contracts/label.ts'
-import { remoteToolDestroys } from '../../../src/features/mcp-servers/types/destructive.ts'
-import { toolDestroys } from '../../../src/features/policy/types/destructive.ts'
+import { remoteToolDestroys } from '../../../src/features/mcp-servers/types.ts'
+import { toolDestroys } from '../../../src/features/policy/types.ts'
 import {
   defaultToolPolicy,
   isMatch,

@@ -4,7 +4,7 @@ import { toScheduled, type AgentSchedules } from '#runtime/session/types/agent-s
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { ScheduleAsker } from '#runtime/session/types/schedule.ts'
-import type { AgentAdministration, AppliedAgent, BeforeAgent } from '../types/stored-agent.ts'
+import type { AgentAdministration, AppliedAgent, BeforeAgent } from '../types.ts'
 import type { StoredAgent } from '#runtime/session/types/stored-agent.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import type { RequestContext } from '#platform/routes/request.ts'

@@ -1,5 +1,5 @@
 import type { AgentVersion, StoredAgent } from '#runtime/session/types/stored-agent.ts'
-import type { ListedAgent } from '../types/stored-agent.ts'
+import type { ListedAgent } from '../types.ts'
 import type { AgentListing, AgentVersionView } from './replies.ts'
 
 /** An agent as the API shows it. */

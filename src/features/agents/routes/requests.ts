@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
-import { onDemandDefinition } from '../types/agent-definition-schema.ts'
+import { onDemandDefinition } from '../types.ts'
 import { digits } from '#contracts/query-fields.ts'
 
 /** `POST /api/agents`: a definition, as in `agent.yaml`. */

@@ -1,4 +1,4 @@
-import { headManifest, instructionsFile, toManifest } from '../types/agent-definition.ts'
+import { headManifest, instructionsFile, toManifest } from '../types.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import { sink } from '#contracts/label.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'

@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 import { IsolaError } from '#contracts/errors.ts'
-import { maxParts } from '../types/knowledge.ts'
+import { maxParts } from '../types.ts'
 import {
   createHeadings,
   repeatedHeader,

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import { citationOf } from '../types/knowledge.ts'
+import { citationOf } from '../types.ts'
 import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import { labelFrom } from '#contracts/label.ts'

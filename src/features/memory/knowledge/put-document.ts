@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { maxDocumentsOfPlace } from '../types/knowledge.ts'
+import { maxDocumentsOfPlace } from '../types.ts'
 import {
   type DocumentInfo,
   type KnowledgeAnswer,

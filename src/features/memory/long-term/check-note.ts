@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { maxNoteChars } from '../types/long-term.ts'
+import { maxNoteChars } from '../types.ts'
 import { type NewNote } from '#contracts/long-term.ts'
 
 const most = {

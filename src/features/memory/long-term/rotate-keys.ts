@@ -1,7 +1,7 @@
 import { errorMessage } from '#contracts/errors.ts'
 import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
-import type { MemoryOwners } from '../types/long-term.ts'
+import type { MemoryOwners } from '../types.ts'
 import type { Rotation } from '#features/access/types/secrets.ts'
 
 type Reseal = (asked: {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { documentTypes } from '#runtime/kernel/types/knowledge.ts'
-import { maxDocumentChars } from '../types/knowledge.ts'
+import { maxDocumentChars } from '../types.ts'
 import { memoryScopes } from '#contracts/long-term.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData, type DeploymentLog } from '#contracts/event.ts'
-import { citationOf, type ReadDocument } from '../types/knowledge.ts'
+import { citationOf, type ReadDocument } from '../types.ts'
 import {
   type FoundPassage,
   type KnowledgeGateway,

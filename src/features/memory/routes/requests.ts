@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { labelSchema } from '#contracts/label.ts'
-import { maxNoteChars } from '../types/long-term.ts'
+import { maxNoteChars } from '../types.ts'
 import { memoryScopes, noteKinds } from '#contracts/long-term.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 

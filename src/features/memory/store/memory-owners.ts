@@ -1,4 +1,4 @@
-import type { MemoryOwners } from '../types/long-term.ts'
+import type { MemoryOwners } from '../types.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 

@@ -1,5 +1,5 @@
 import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
-import { closedText } from '#features/policy/types/network-rule.ts'
+import { closedText } from '#features/policy/types.ts'
 import { type OutsideAddress } from '#contracts/network-rule.ts'
 import type { OutboundError, OutboundRules, Send } from '#contracts/outbound.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import { toolDestroys } from '#features/policy/types/destructive.ts'
+import { toolDestroys } from '#features/policy/types.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'

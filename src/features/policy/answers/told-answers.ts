@@ -3,7 +3,7 @@ import { labelOf, labelOfAll } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Planner } from '#runtime/kernel/types/plan.ts'
 import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
-import type { ToldAnswers } from '../types/told-answers.ts'
+import type { ToldAnswers } from '../types.ts'
 
 const space = 'told-answers'
 /** How many hashes are kept for a principal, the newest; each counts as one byte. */

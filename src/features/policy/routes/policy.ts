@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { toolDestroys } from '../types/destructive.ts'
+import { toolDestroys } from '../types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'

@@ -1,6 +1,6 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import type { DatabaseState } from '#platform/d1/types/operations.ts'
+import type { DatabaseState } from '#platform/d1/types.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { IncidentRecord, PrincipalReader } from '#runtime/session/types/principal.ts'

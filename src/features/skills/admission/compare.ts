@@ -1,5 +1,5 @@
 import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
-import { textLines, valueLines } from '../types/line-diff.ts'
+import { textLines, valueLines } from '../types.ts'
 import {
   toSkillBundleText,
   type SkillBundle,

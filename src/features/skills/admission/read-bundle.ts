@@ -8,7 +8,7 @@ import {
 } from '#runtime/catalog/types/skill-catalog.ts'
 import { maxPersonaTokens, type SkillDiagnostic } from '#runtime/catalog/types/skill.ts'
 import { firstHidden, toVisible } from '#contracts/visible-text.ts'
-import { hasHidden } from '../types/visible-text.ts'
+import { hasHidden } from '../types.ts'
 import { hasHiddenInLine } from '#features/plugins/types/visible-text.ts'
 import { readSkill } from '../read-skill.ts'
 import { textOf } from '../skill-fields.ts'

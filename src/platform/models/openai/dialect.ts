@@ -1,5 +1,5 @@
 import { APIError } from 'openai/error'
-import type { OutputCapField } from '../types/config.ts'
+import type { OutputCapField } from '../types.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 
 /** How one server wants to be asked for one model. */

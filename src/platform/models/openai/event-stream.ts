@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { createLineFeeds } from '../types/line-feeds.ts'
+import { createLineFeeds } from '../types.ts'
 import { isObject, parsed } from './said-json.ts'
 
 /** One server-sent event. */

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { toWellFormedJson } from '../types/well-formed.ts'
+import { toWellFormedJson } from '../types.ts'
 import { maxOpaqueChars } from './reply-limits.ts'
 
 /**

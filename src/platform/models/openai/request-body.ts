@@ -4,7 +4,7 @@ import { isFields } from '#contracts/foreign-json.ts'
 import type { OpenAI } from 'openai'
 import type { Json } from '#contracts/json.ts'
 import type { Message, ToolCall } from '#contracts/message.ts'
-import { toParts, type MessagePart } from '../types/message-parts.ts'
+import { toParts, type MessagePart } from '../types.ts'
 import type {
   ModelCallOptions,
   ModelRequest,

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { ModelCandidate, ModelNeeds, ScoreModel } from '../types/model.ts'
+import type { ModelCandidate, ModelNeeds, ScoreModel } from '../types.ts'
 import type { PassedOver } from '#contracts/model.ts'
 import { hasPriceForIt, isAffordable, lackOf, tellLack } from './capability-check.ts'
 

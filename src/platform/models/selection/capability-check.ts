@@ -1,5 +1,5 @@
 import { unlimited } from '#contracts/lease.ts'
-import type { ModelCandidate, ModelCapabilities, ModelNeeds } from '../types/model.ts'
+import type { ModelCandidate, ModelCapabilities, ModelNeeds } from '../types.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 

@@ -1,6 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { ModelCallOptions, ModelReply, ModelRequest, PassedOver } from '#contracts/model.ts'
-import type { ModelCandidate } from '../types/model.ts'
+import type { ModelCandidate } from '../types.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { defaultTimeoutMs, type ModelBackend } from '../model-backend.ts'
 import type { ProviderHealth } from './provider-health.ts'

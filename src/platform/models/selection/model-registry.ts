@@ -1,4 +1,4 @@
-import type { ModelCapabilities, ModelWindow } from '../types/model.ts'
+import type { ModelCapabilities, ModelWindow } from '../types.ts'
 import { offlineModelName } from '../offline-model.ts'
 import type { ModelBackend, RegisteredBackend } from '../model-backend.ts'
 import type { Target } from './provider-health.ts'

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type { ModelCandidate, ScoreModel } from '../types/model.ts'
+import type { ModelCandidate, ScoreModel } from '../types.ts'
 import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
 import { orderCandidates, type CandidateOrder } from './candidate-order.ts'
 import { needsOf } from './capability-check.ts'

@@ -1,4 +1,4 @@
-import type { DeclaredModel } from '../types/config.ts'
+import type { DeclaredModel } from '../types.ts'
 
 /**
  * The Workers AI models with known capabilities: the first is the default. From Cloudflare's page of the model

@@ -1,5 +1,5 @@
 import { isOfThisMachine } from '#contracts/public-host.ts'
-import { isPublicHost } from '#platform/outbound/types/public-host.ts'
+import { isPublicHost } from '#platform/outbound/types.ts'
 
 /**
  * Whether a host in a manifest or a setting could ever be reached: every host (`*`), this machine in development by one

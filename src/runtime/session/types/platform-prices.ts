@@ -1,5 +1,5 @@
 import type { PlatformAmounts, PlatformUnit } from '#contracts/platform.ts'
-import { platformPrices } from '#platform/d1/types/platform-prices.ts'
+import { platformPrices } from '#platform/d1/types.ts'
 
 /** @returns Whole billionths of a US dollar; below zero for a correction. */
 export function platformCostNanoUsd(amounts: PlatformAmounts): number {

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { toParts, type TextWithImages } from '#platform/models/types/message-parts.ts'
+import { toParts, type TextWithImages } from '#platform/models/types.ts'
 import type { ClientCall, TokenCount } from '../fold.ts'
 import type { ClientTool } from '../client-tools.ts'
 import {

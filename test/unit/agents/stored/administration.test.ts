@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { needsOf } from '../../../../src/features/agents/types/agent-definition.ts'
+import { needsOf } from '../../../../src/features/agents/types.ts'
 import { type AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
-import { definitionDiff } from '#features/agents/types/agent-diff.ts'
+import { definitionDiff } from '#features/agents/types.ts'
 import type { Role } from '#contracts/role.ts'
-import {
-  permissionsOn,
-  type AgentStore,
-} from '../../../../src/features/agents/types/stored-agent.ts'
+import { permissionsOn, type AgentStore } from '../../../../src/features/agents/types.ts'
 import { type AgentVersion } from '../../../../src/runtime/session/types/stored-agent.ts'
 import { createAgentAdministration } from '../../../../src/features/agents/stored/administration.ts'
 import { createRunnable } from '../../../../src/features/agents/stored/runnable.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { richOutputSchema } from '../../../../src/surfaces/mcp/types/content.ts'
+import { richOutputSchema } from '../../../../src/surfaces/mcp/types.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { toPermit } from '../../../../src/runtime/catalog/types/permit.ts'
 import type { Plugin } from '#contracts/plugin.ts'

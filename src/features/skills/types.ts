@@ -1,4 +1,9 @@
-import { toVisible } from '#contracts/visible-text.ts'
+import { unquoted } from '#features/plugins/types/front-matter.ts'
+import { toVisible, firstHidden } from '#contracts/visible-text.ts'
+
+/** Whether a reader that is not as lenient as `readFrontMatter` may find something else, or nothing. */
+export const needsQuotes = (yaml: string): boolean =>
+  yaml.split('\n').some((line) => unquoted.test(line.trimEnd()))
 
 /**
  * A text as lines to compare, with their invisible characters: their ends where they are not a plain break, and
@@ -46,3 +51,6 @@ function plain(line: string): string {
 
 /** Hidden characters become their codes; backslashes are doubled as they are without quotes. */
 const quoted = (text: string): string => `"${toVisibleLine(text).replaceAll('"', '\\"')}"`
+
+/** Whether a text that a person is shown has something that this person would not see. */
+export const hasHidden = (text: string): boolean => firstHidden(text, 'text') !== undefined

@@ -1,4 +1,5 @@
 import { isOfThisMachine } from '#contracts/public-host.ts'
+import type { OutboundReport } from '#contracts/outbound.ts'
 
 /** Whether an address that this one leads to comes from outside: nothing outside may lead to this machine. */
 export const isOutside = (from: URL | undefined): boolean =>
@@ -160,3 +161,40 @@ function isPublicName(hostname: string): boolean {
   if (!/^([a-z0-9_-]+\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(name)) return false
   return !blockedSuffixes.some((suffix) => name === suffix || name.endsWith(`.${suffix}`))
 }
+
+/**
+ * Whether an address may be asked that a caller named, or a text that was fetched: it is at a public host, or at one of
+ * this machine that an operator opened, to which nothing outside leads.
+ *
+ * @param led.hosts What the operator opened.
+ * @param led.from Where a redirect came from.
+ */
+export const isReachable = (
+  { host, hostname }: URL,
+  { hosts, from }: { readonly hosts: readonly string[]; readonly from?: URL | undefined },
+): boolean => isPublicHost(hostname) || (hosts.includes(host) && !isOutside(from))
+
+/** Why such an address is refused, the same whether something answers there or not. */
+export const unreachableText = (url: URL): string =>
+  isOfThisMachine(url.host)
+    ? 'an address of this machine that no operator opened (isola http allow <host>:<port>) is not allowed.'
+    : 'a host that is not public is not allowed.'
+
+/** The limit of one image: as base64 it has to fit the row of its message. */
+export const maxImageBytes = 1024 * 1024
+
+/**
+ * Fetches a picture from a public address: at most 1 MiB within 15 seconds, PNG, JPEG, GIF or WebP by its bytes.
+ *
+ * @param options.maxBytes A lower limit: a larger image is not read to its end (`too_large`).
+ * @param options.onHop Called for each host that is asked, or refused.
+ * @returns A data URL. Rejects with an error whose message may be shown to the principal that gave the address.
+ */
+export type ReadImage = (
+  url: string,
+  options?: {
+    readonly signal?: AbortSignal
+    readonly maxBytes?: number
+    readonly onHop?: (report: OutboundReport) => void
+  },
+) => Promise<string>

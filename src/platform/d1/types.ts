@@ -1,4 +1,13 @@
+import type { DeploymentLog, DeploymentEvent } from '#contracts/event.ts'
 import type { PlatformUnit } from '#contracts/platform.ts'
+
+/** Several at once, all or none. Throws `request_unavailable`. */
+export interface DeploymentLogs extends DeploymentLog {
+  readonly appendAll: (events: readonly DeploymentEvent[]) => Promise<void>
+}
+
+/** Whether the database answers now. */
+export type DatabaseState = 'ok' | 'unreachable'
 
 /**
  * What Cloudflare publishes for the Workers Paid plan, beyond what it includes. Read on 2026-11-22 in stored copies:

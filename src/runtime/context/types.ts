@@ -6,6 +6,7 @@ import type { Limits } from '#contracts/lease.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ProvidedAnswer } from '#contracts/provider.ts'
 import type { BuiltContext } from '#runtime/kernel/types/context.ts'
+import { headOf, tailOf } from '#contracts/cut.ts'
 
 export const defaultContextSettings: ContextSettings = { start: 0.8, target: 0.5 }
 
@@ -74,4 +75,11 @@ export interface ContextBuilder {
   /** False if `build` would hand the messages back as they are: costs no more than counting them. */
   readonly isNeeded: (input: ContextInput) => boolean
   readonly build: (input: ContextInput) => Promise<BuiltContext>
+}
+
+/** The beginning and the end, where it is longer. */
+export const bothEnds = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text
+  const head = Math.floor((maxChars * 3) / 4)
+  return `${headOf(text, head)} … ${tailOf(text, maxChars - head)}`
 }

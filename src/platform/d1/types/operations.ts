@@ -1,2 +1,0 @@
-/** Whether the database answers now. */
-export type DatabaseState = 'ok' | 'unreachable'
