@@ -154,3 +154,9 @@ export const narrower = (a: Limits, b: Partial<Limits>): Limits => ({
       .map((name) => [name, Math.min(a[name] ?? unlimited, b[name] ?? unlimited)]),
   ),
 })
+
+/** By how much more than the estimate is reserved for a call's input (docs/design.md invariant 3). */
+export const inputReserveFactor = 1.25
+
+/** The output cap of a model call in tokens, unless an agent sets one. */
+export const defaultMaxOutputTokens = 4_096

@@ -1,8 +1,7 @@
 import { estimateTokenCount } from 'tokenx'
-import { inputReserveFactor } from './types.ts'
+import { defaultMaxOutputTokens, inputReserveFactor } from '#contracts/lease.ts'
 import { type TokenCounter } from '#contracts/context.ts'
 import type { Message, OpaqueFields } from '#contracts/message.ts'
-import { defaultMaxOutputTokens } from './types.ts'
 import type { ModelEstimate, ModelPrice, ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { costOf } from './prices.ts'
 

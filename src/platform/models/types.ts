@@ -120,12 +120,6 @@ export interface DeclaredModel extends ModelCapabilities {
   readonly price?: TokenPrice
 }
 
-/** By how much more than the estimate is reserved for a call's input (docs/design.md invariant 3). */
-export const inputReserveFactor = 1.25
-
-/** The output cap of a model call in tokens, unless an agent sets one. */
-export const defaultMaxOutputTokens = 4_096
-
 /**
  * The same text with LF at the end of each line, whatever it had, piece by piece: a CRLF may lie across two. Parsers of
  * server-sent events look for CR and LF from each line on, which takes quadratic time where a stream has few of one.

@@ -1,4 +1,4 @@
-import { inputReserveFactor } from '#platform/models/types.ts'
+import { inputReserveFactor } from '#contracts/lease.ts'
 import { type ContextInput } from './types.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ModelPrice } from '#contracts/model.ts'

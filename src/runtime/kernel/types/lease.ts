@@ -1,6 +1,6 @@
 import type { Amount, Usage } from '#contracts/lease.ts'
 import { combined, unlimited } from '#contracts/lease.ts'
-import { defaultMaxOutputTokens } from '#platform/models/types.ts'
+import { defaultMaxOutputTokens } from '#contracts/lease.ts'
 
 export const minus = (a: Amount, b: Amount): Amount => combined(a, b, -1)
 
