@@ -15,6 +15,8 @@ export const exempt = {
 
 /** Timing decides, or a fault does, whether these are reached. */
 export const chance = {
+  'runtime/session/waiting/outcome-runs#beginByOutcome.5':
+    'Looks again for the run, where another delivery may have begun it meanwhile.',
   'runtime/session/entry/follow-run#viewOf.2':
     'The view of a run is older than the event of its end.',
   'runtime/session/gateway#call.2': 'The second try of a read whose object broke.',

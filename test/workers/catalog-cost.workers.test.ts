@@ -66,7 +66,7 @@ async function install(from: number, to: number): Promise<void> {
   const each = `value->>'id', value->>'hash'`
   const number = `(SELECT max(number) FROM generations)`
   const sql = [
-    `INSERT INTO generations SELECT coalesce(max(number), 0) + 1, '{}', 'seed ' || length(?1), 'operator', 1 FROM generations`,
+    `INSERT INTO generations SELECT coalesce(max(number), 0) + 1, 'seed ' || length(?1), 'operator', 1 FROM generations`,
     `INSERT INTO manifests (id, hash, version, tier, state, manifest, updated_at_ms, owner)
       SELECT ${each}, '1.0.0', 'community', 'enabled', value->>'manifest', 1, 'operator' FROM json_each(?1)`,
     `INSERT INTO plugin_versions (plugin, hash, version, tier, source, manifest, installed_by, installed_at_ms, size_bytes)
