@@ -1,6 +1,5 @@
-import { unlimited } from '#contracts/lease.ts'
+import { unlimited, type Limits } from '#contracts/lease.ts'
 import type { AgentManifest } from './manifest.ts'
-import type { Limits } from '#contracts/lease.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 
 const nanoPerUsd = 1_000_000_000
