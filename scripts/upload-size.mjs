@@ -7,7 +7,7 @@ import { root, runNode, tools } from './toolchain.mjs'
 import { partsOf } from './upload-parts.mjs'
 
 /**
- * KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered.
+ * KiB of the upload, compressed by this Node. A bigger upload fails, and a smaller one: then this is lowered.
  * 634 since routes declare their replies and summaries where they are handled (docs/decisions/0113).
  */
 const uploadGzipKib = 634

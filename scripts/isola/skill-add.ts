@@ -27,7 +27,7 @@ async function toSent(
   key?: string,
 ): Promise<readonly Sent[]> {
   if (isUrl(given) && key !== undefined)
-    throw new UsageError('--key: what is signed is read here; give a folder or a zip.')
+    throw new UsageError('--key: skills are signed on this machine; give a folder or a zip.')
   if (isUrl(given))
     return [{ name: given, body: { url: given, ...(only.length > 0 && { skills: [...only] }) } }]
   const { readLocalSkills, nameOfSent, signSkill } = await import('./skill-sources.ts')

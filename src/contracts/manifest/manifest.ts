@@ -176,7 +176,7 @@ export const manifestSchema = z.lazy(() =>
           code: 'custom',
           path: ['grants', 'storage', 'scope'],
           message:
-            'must be principal or deployment beside contributes.providers: those are asked outside of sessions',
+            'must be principal or deployment beside contributes.providers: providers are asked outside of sessions',
         })
       }
       if (manifest.schedule !== undefined && names.has('execute')) {

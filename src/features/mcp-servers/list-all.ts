@@ -25,7 +25,7 @@ export const sizeBytes = (text: string): number =>
 export const tooMuchListed = () =>
   new IsolaError(
     'tool_failed',
-    `The server lists more than ${maxListingBytes.toLocaleString('en')} bytes: nobody can read that.`,
+    `The server lists more than ${maxListingBytes.toLocaleString('en')} bytes: a list of that size is not read.`,
   )
 
 type Entry = RawListing['entries'][number]

@@ -40,7 +40,7 @@ export function createImageReader(send: Send, openHosts: OpenHosts = async () =>
     const binary = toBinary(await answer.bytes())
     const [type] = kinds.find(([, begins]) => begins.test(binary)) ?? []
     if (type === undefined)
-      throw new OutboundError('unsupported', 'What is there is no PNG, JPEG, GIF or WebP image.')
+      throw new OutboundError('unsupported', 'The file is no PNG, JPEG, GIF or WebP image.')
     return `data:${type};base64,${btoa(binary)}`
   }
 }

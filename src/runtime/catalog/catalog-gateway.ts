@@ -238,6 +238,6 @@ const pageSize = 50
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
 const unavailable = () =>
-  new IsolaError('request_unavailable', 'What is installed cannot be looked up. Try again.', {
+  new IsolaError('request_unavailable', 'The list of installed parts cannot be read. Try again.', {
     retryAfterMs: 2_000,
   })

@@ -33,7 +33,7 @@ export async function decide(
     const outcome = await entry.decide(change, now)
     if (outcome) return withWhatLeaves(entries, outcome, now.generation)
   }
-  throw new Error(`Nobody decides "${change.do}".`)
+  throw new Error(`No kind decides "${change.do}".`)
 }
 
 /** Refuses an id that another part has, of any kind: tools are named after their owner. */
