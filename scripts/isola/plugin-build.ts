@@ -17,7 +17,7 @@ import {
 } from '../../src/features/plugins/admission/parse-bundle.ts'
 import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
 import { parseManifest } from '../../src/runtime/catalog/types/manifest.ts'
-import type { Manifest } from '../../src/contracts/manifest/manifest.ts'
+import { type Manifest } from '../../src/contracts/manifest/manifest.ts'
 import { largeToolFile, root } from '../toolchain.mjs'
 import { authorFiles } from './author-files.ts'
 import { runAlone } from './sandbox.ts'

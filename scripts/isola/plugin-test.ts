@@ -5,16 +5,10 @@ import { join, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { root } from '../toolchain.mjs'
 import { authorFiles } from './author-files.ts'
-import {
-  buildFolder,
-  bundleModule,
-  esbuild,
-  pluginApi,
-  withModules,
-  type BuiltPlugin,
-} from './plugin-build.ts'
+import { buildFolder, bundleModule, esbuild, pluginApi, withModules } from './plugin-build.ts'
 import type { Context } from './command.ts'
 import { runAlone } from './sandbox.ts'
+import type { BuiltPlugin } from './plugin-build.ts'
 
 /** The outcome of one test. */
 interface TestOutcome {

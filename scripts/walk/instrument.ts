@@ -1,10 +1,6 @@
 // Makes each function of a source text say that it was entered. Nothing else changes, and no line moves.
-import {
-  parseSync,
-  Visitor,
-  type ArrowFunctionExpression,
-  type Function as AnyFunction,
-} from 'oxc-parser'
+import { parseSync, Visitor } from 'oxc-parser'
+import type { ArrowFunctionExpression, Function as AnyFunction } from 'oxc-parser'
 
 interface Edit {
   readonly at: number

@@ -1,9 +1,7 @@
 import { env } from 'cloudflare:workers'
-import {
-  type PluginRunnerStub,
-  createIsolateHost,
-} from '../../src/features/plugins/sandbox/isolate-host.ts'
+import type { PluginRunnerStub } from '../../src/features/plugins/sandbox/isolate-host.ts'
 import { isolateVersion } from '../../src/isolate.gen.ts'
+import { createIsolateHost } from '../../src/features/plugins/sandbox/isolate-host.ts'
 import { systemSources } from '../../src/compose/sources.ts'
 
 /** The host of isolates over the Runner beside the sandbox. */

@@ -1,5 +1,6 @@
 import type { Compaction } from '#contracts/context.ts'
-import { type ContextInput, defaultContextSettings } from '../../src/runtime/context/types.ts'
+import type { ContextInput } from '../../src/runtime/context/types.ts'
+import { defaultContextSettings } from '../../src/runtime/context/types.ts'
 import type { Json } from '#contracts/json.ts'
 import { defaultMaxOutputTokens } from '../../src/contracts/lease.ts'
 import { unlimited } from '#contracts/lease.ts'

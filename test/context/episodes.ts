@@ -1,13 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
-import {
-  addTurn,
-  makeOutput,
-  maxResultChars,
-  place,
-  type Conversation,
-  type Exchange,
-  type PlacedFact,
-} from './conversation.ts'
+import { addTurn, makeOutput, maxResultChars, place } from './conversation.ts'
+import type { Conversation, Exchange, PlacedFact } from './conversation.ts'
 import { formats, someWords, type Planted } from './formats.ts'
 import type { RecallForm } from './languages.ts'
 import type { PlannedFact } from './plan.ts'

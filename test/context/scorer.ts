@@ -3,15 +3,8 @@ import type { Message } from '#contracts/message.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import type { CreateCompactor, StepResult } from './compactor-contract.ts'
 import { createKeptTexts } from './kept-texts.ts'
-import {
-  areSame,
-  findUnpaired,
-  isSame,
-  minTurnsBetween,
-  startOfLastTurns,
-  type Broken,
-  type Rule,
-} from './rules.ts'
+import { areSame, findUnpaired, isSame, minTurnsBetween, startOfLastTurns } from './rules.ts'
+import type { Broken, Rule } from './rules.ts'
 import { normalise, textOf, type Fact, type Transcript } from './types.ts'
 
 /** Where a fact is: the worse of two checks counts. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { defaultContextSettings, type ContextInput } from '../../src/runtime/context/types.ts'
-import type { Compaction, TokenCounter } from '#contracts/context.ts'
+import { type Compaction, type TokenCounter } from '#contracts/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'

@@ -66,6 +66,7 @@ async function isola(...words: readonly string[]) {
 
 /** Each tells what came of it as a line `TRIED <name>: <text>`. */
 const attempts = (target: number) => `
+import { it } from 'vitest'
 const hidden = (name) => import(name)
 const attempt = (name, work) => it(name, async () => {
   const told = await Promise.race([
@@ -194,6 +195,7 @@ it('reaches nothing that is not faked', async () => {
   it('says which test failed, why and where', async () => {
     const path = folder('failing', {
       'main.test.ts': `import { expect, it } from 'vitest'
+import { plugin } from 'isola/testing'
 it('adds', async () => {
   expect(await plugin.call('go', {})).toBe(2)
 })

@@ -2,16 +2,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { env } from 'cloudflare:workers'
 import worker from '../../src/index.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
-import {
-  addPlugin,
-  changePlugin,
-  enablePlugin,
-  pluginBundle,
-  callsTool,
-  runOnce,
-  showPlugin,
-  tryChange,
-} from '../fakes/plugin-admin.ts'
+import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
+import { callsTool, runOnce, showPlugin, tryChange } from '../fakes/plugin-admin.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
 const dayMs = 86_400_000

@@ -15,7 +15,7 @@ import {
   type NewKey,
   type RightsChange,
 } from './types/keys.ts'
-import type { Administrator, Rights } from '#contracts/keys.ts'
+import { type Administrator, type Rights } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 const hintChars = 8

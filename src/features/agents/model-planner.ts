@@ -3,7 +3,7 @@ import type { AgentSpec } from '#contracts/agent.ts'
 import { floorChangeOf, wordsOf } from '#runtime/session/types/holder-result.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { afterFirstCall } from '#runtime/session/types/model.ts'
-import type { ModelReply } from '#contracts/model.ts'
+import { type ModelReply } from '#contracts/model.ts'
 import type {
   ActionResult,
   Planner,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { about, section, type permission } from '#contracts/manifest/agent-definition-schema.ts'
+import { about, section } from '#contracts/manifest/agent-definition-schema.ts'
+import type { permission } from '#contracts/manifest/agent-definition-schema.ts'
 import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
@@ -7,11 +8,13 @@ import { defined } from '#contracts/defined.ts'
 import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { AgentNeed } from '#runtime/session/types/agent-definition.ts'
-import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
+import { diffLines } from '#contracts/line-diff.ts'
+import type { LineDiff } from '#contracts/line-diff.ts'
 import { valueLines } from '#features/skills/types.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { SharedPart, SharedFrom } from '#contracts/shared-parts.ts'
-import { type Sharing, keeperOf } from '#features/plugins/types/shared-parts.ts'
+import type { Sharing } from '#features/plugins/types/shared-parts.ts'
+import { keeperOf } from '#features/plugins/types/shared-parts.ts'
 import type {
   StoredAgent,
   AgentHead,

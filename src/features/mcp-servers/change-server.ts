@@ -1,10 +1,10 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type {
-  McpChange,
-  McpPin,
-  McpServerConfig,
-  McpServerRow,
-  McpServerStore,
+import {
+  type McpChange,
+  type McpPin,
+  type McpServerConfig,
+  type McpServerRow,
+  type McpServerStore,
 } from '#runtime/catalog/types/mcp.ts'
 import type { McpDecisions, McpOutcome } from '#runtime/catalog/types/mcp-administration.ts'
 import { pinsOf, withoutPin, withPin, type Generation } from '#runtime/catalog/types/generation.ts'

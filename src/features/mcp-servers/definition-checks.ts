@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { schemaFault, textsIn } from './types.ts'
+import { schemaFault } from './types.ts'
 import {
   definitionCaps,
   hasLongName,
@@ -8,6 +8,7 @@ import {
   schemaProblem,
 } from '#features/plugins/types/definition-rules.ts'
 import { hasHidden } from '#features/skills/types.ts'
+import { textsIn } from './types.ts'
 import { headerProblem, isObject } from './header-checks.ts'
 
 /** The most that a server may list. A larger entry is refused alone; the others stay. */

@@ -1,6 +1,7 @@
 import { fieldsOf } from './types.ts'
-import { type JsonObject, toCanonicalJson } from '#contracts/json.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { McpItem, McpItemKind, McpListing } from '#runtime/catalog/types/mcp.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import { listingCaps, whyRefused } from './definition-checks.ts'
 import { readDefinition } from './read-definition.ts'
 import { skeleton, toToolName } from './tool-names.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type Fields, isFields } from '#contracts/foreign-json.ts'
+import type { Fields } from '#contracts/foreign-json.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 
 /**
  * A remote server's claim about its tool, by the specification: a tool that claims neither to only read nor to

@@ -7,12 +7,12 @@ import type {
 } from '#features/record/types/knowledge.ts'
 import { labelFrom, labelSchema, type Label } from '#contracts/label.ts'
 import { placeOf } from '#features/plugins/types/long-term.ts'
-import type {
-  MemoryAnswer,
-  MemoryGateway,
-  MemoryRequest,
-  MemoryScope,
-  NotePlace,
+import {
+  type MemoryAnswer,
+  type MemoryGateway,
+  type MemoryRequest,
+  type MemoryScope,
+  type NotePlace,
 } from '#contracts/long-term.ts'
 import type { AskProvider, ProvidedAnswer } from '#contracts/provider.ts'
 import type { providedAnswers } from '#runtime/kernel/types/provider-answers.ts'

@@ -1,6 +1,6 @@
 import { estimateTokenCount } from 'tokenx'
 import { defaultMaxOutputTokens, inputReserveFactor } from '#contracts/lease.ts'
-import type { TokenCounter } from '#contracts/context.ts'
+import { type TokenCounter } from '#contracts/context.ts'
 import type { Message, OpaqueFields } from '#contracts/message.ts'
 import type { ModelEstimate, ModelPrice, ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { costOf } from './prices.ts'

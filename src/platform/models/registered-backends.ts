@@ -1,4 +1,5 @@
-import type { ModelConfig, ModelServer, ModelCapabilities } from './types.ts'
+import type { ModelConfig, ModelServer } from './types.ts'
+import type { ModelCapabilities } from './types.ts'
 import type { TokenPrice } from '#contracts/model.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'

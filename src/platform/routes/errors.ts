@@ -1,10 +1,5 @@
-import {
-  errorCode,
-  errorMessage,
-  type ConfigErrorCode,
-  type ModelErrorCode,
-  type RequestErrorCode,
-} from '#contracts/errors.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { ConfigErrorCode, ModelErrorCode, RequestErrorCode } from '#contracts/errors.ts'
 import { notAgain } from '#runtime/session/requests/begun.ts'
 
 /** The one table code → status. A code that is not in it takes its family's status. */

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { scopesFor } from './types/scopes.ts'
-import type { Scope } from '#contracts/scopes.ts'
+import { type Scope } from '#contracts/scopes.ts'
 import type { HttpHandler } from './types.ts'
 import type { Access } from './route.ts'
 

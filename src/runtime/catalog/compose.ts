@@ -1,10 +1,5 @@
-import {
-  type Generation,
-  type PluginSnapshot,
-  type PluginSource,
-  partsOf,
-  type StoredPart,
-} from './types/generation.ts'
+import type { Generation, PluginSnapshot, PluginSource } from './types/generation.ts'
+import { partsOf, type StoredPart } from './types/generation.ts'
 import type { PartKinds, PartsInForce } from './types/part-kind.ts'
 import type { PluginQuota } from './types/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from './types/plugin-store.ts'

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { defaultContextSettings, type ContextBuilder, type ContextInput } from './types.ts'
-import type { BuiltContext } from '#runtime/kernel/types/context.ts'
+import { type BuiltContext } from '#runtime/kernel/types/context.ts'
 import type { ContextFitter, FittingTurn } from '#runtime/kernel/types/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'

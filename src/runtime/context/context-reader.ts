@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { defaultContextSettings, type ContextBuilder, type ContextInput } from './types.ts'
-import type { TokenCounter } from '#contracts/context.ts'
+import { type TokenCounter } from '#contracts/context.ts'
 import type { ContextReader, ReadContext } from '#runtime/kernel/types/context-reader.ts'
 import {
   contextPartKinds,

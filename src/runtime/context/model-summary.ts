@@ -1,8 +1,9 @@
-import { type ContextInput, type SummaryReply, bothEnds } from './types.ts'
+import type { ContextInput, SummaryReply } from './types.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { render } from './archive.ts'
+import { bothEnds } from './types.ts'
 import { headOf } from '#contracts/cut.ts'
 
 /** A model's summary, or why there is none. */

@@ -1,5 +1,6 @@
-import { inputReserveFactor, unlimited } from '#contracts/lease.ts'
-import type { ContextInput } from './types.ts'
+import { inputReserveFactor } from '#contracts/lease.ts'
+import { type ContextInput } from './types.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { ModelPrice } from '#contracts/model.ts'
 
 /** The input limits of a call, in tokens. */

@@ -1,18 +1,11 @@
 import { callOf } from './types/event.ts'
-import type { EventDraft } from '#contracts/event.ts'
+import { type EventDraft } from '#contracts/event.ts'
 import { addUsage } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from './types/plan.ts'
 import { failure, spentUsage, type TurnScope } from './call.ts'
 import type { Deadlines } from './deadlines.ts'
-import {
-  begun,
-  entryOf,
-  intentOf,
-  openCall,
-  settledRecord,
-  startedOf,
-  type PendingCall,
-} from './open-call.ts'
+import { begun, entryOf, intentOf, openCall, settledRecord, startedOf } from './open-call.ts'
+import type { PendingCall } from './open-call.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 

@@ -3,14 +3,8 @@ import { ofCall } from './types/event.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import { addUsage, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
-import {
-  argsHashOf,
-  failure,
-  spentUsage,
-  type CallState,
-  type TurnScope,
-  type Within,
-} from './call.ts'
+import { argsHashOf, failure, spentUsage } from './call.ts'
+import type { CallState, TurnScope, Within } from './call.ts'
 import { createSlots } from './leases/slots.ts'
 import { createGenerate, type GenerateOptions } from './leases/generate.ts'
 import { createLedger, createLedgerWithin } from './leases/ledger.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { fromParts, imageDetails } from './types.ts'
-import type { MessagePart } from '#platform/models/types.ts'
+import { type MessagePart } from '#platform/models/types.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
 
 /** Where an image may be: a model server reads it, so no scheme of that machine's own. */

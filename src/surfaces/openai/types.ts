@@ -1,4 +1,5 @@
-import { type MessagePart, type TextWithImages, betweenTexts } from '#platform/models/types.ts'
+import type { MessagePart, TextWithImages } from '#platform/models/types.ts'
+import { betweenTexts } from '#platform/models/types.ts'
 import type { MessageImage } from '#contracts/message.ts'
 
 /** How closely a model looks at a picture, as OpenAI's API spells it. */

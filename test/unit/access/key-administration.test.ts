@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { stateOf } from '../../../src/features/access/types/keys.ts'
-import type { Rights } from '../../../src/contracts/keys.ts'
+import { type Rights } from '../../../src/contracts/keys.ts'
 import { createKeyAdministration } from '../../../src/features/access/key-administration.ts'
 import { createCountedSources } from '../../fakes/http-deps.ts'
 import { createMemoryKeys } from '../../fakes/keys.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type SkillSource, maxPersonaTokens } from '#runtime/catalog/types/skill.ts'
+import type { SkillSource } from '#runtime/catalog/types/skill.ts'
+import { maxPersonaTokens } from '#runtime/catalog/types/skill.ts'
 import { maxPromptTokens } from '../../../src/features/agents/wire-orchestrator.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/runtime/catalog/outside-tools.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contextSettingsSchema, type Compaction } from '#contracts/context.ts'
-import type { ContextInput } from '../../../src/runtime/context/types.ts'
+import { type ContextInput } from '../../../src/runtime/context/types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'

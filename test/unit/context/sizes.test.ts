@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contextSettingsSchema } from '#contracts/context.ts'
-import type { ContextInput } from '../../../src/runtime/context/types.ts'
+import { type ContextInput } from '../../../src/runtime/context/types.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelPrice } from '#contracts/model.ts'

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import type { CallRecord } from '#runtime/kernel/types/journal.ts'
-import type { PlanStep, PlannerState } from '#runtime/kernel/types/plan.ts'
+import type { PlanStep } from '#runtime/kernel/types/plan.ts'
 import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
 import { modelPlanner } from '../../../src/features/agents/model-planner.ts'
+import type { PlannerState } from '#runtime/kernel/types/plan.ts'
 import { checkPlan } from '../../../src/runtime/kernel/check-plan.ts'
 
 it('A11: a field that a service wants back survives a crash, in the row of its turn', async () => {

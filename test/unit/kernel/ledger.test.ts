@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { unlimited, zeroAmount, type Amount, type Limits } from '#contracts/lease.ts'
-import type { Lease } from '../../../src/runtime/kernel/types/lease.ts'
+import { type Lease } from '../../../src/runtime/kernel/types/lease.ts'
 import type { Ledger } from '#runtime/kernel/types/ledger.ts'
 import { createLedger, createLedgerWithin } from '../../../src/runtime/kernel/leases/ledger.ts'
 import { leaseFor, shareOf } from '../../../src/runtime/kernel/leases/share.ts'

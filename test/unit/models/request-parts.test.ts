@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '#contracts/message.ts'
 import { fromParts } from '../../../src/surfaces/openai/types.ts'
-import type { MessagePart } from '../../../src/platform/models/types.ts'
+import { type MessagePart } from '../../../src/platform/models/types.ts'
 import { createBodyWriter } from '../../../src/platform/models/openai/request-body.ts'
 
 const text = (said: string): MessagePart => ({ type: 'text', text: said })

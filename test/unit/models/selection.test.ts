@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { DeclaredModel, ModelConfig, ScoreModel } from '../../../src/platform/models/types.ts'
+import type { DeclaredModel, ModelConfig } from '../../../src/platform/models/types.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelParameters, ModelRequest } from '#contracts/model.ts'
+import type { ScoreModel } from '../../../src/platform/models/types.ts'
 import { createWorld, ofType, runOn } from './upstreams.ts'
 
 const server = (id: string, models: readonly DeclaredModel[] = []) => ({

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { ownEvents } from '#contracts/event-bus.ts'
-import type { Emitted, SubscriptionOwner } from '../../../src/runtime/session/types/event-bus.ts'
+import {
+  type Emitted,
+  type SubscriptionOwner,
+} from '../../../src/runtime/session/types/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import { ownLabel } from '#contracts/label.ts'
 import { createEventNotes, forRecord } from '../../../src/runtime/session/upkeep/event-notes.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../../src/contracts/event.ts'
 import { zeroUsage } from '../../../src/contracts/lease.ts'
-import type { SessionTree } from '../../../src/runtime/session/types/session-view.ts'
+import { type SessionTree } from '../../../src/runtime/session/types/session-view.ts'
 import { sessionProtocol } from '../../../src/runtime/session/types/submission.ts'
 import {
   createFakeApp,

@@ -1,5 +1,6 @@
 import type { Role } from '#contracts/keys.ts'
-import { type Scope, scopes } from '#contracts/scopes.ts'
+import type { Scope } from '#contracts/scopes.ts'
+import { scopes } from '#contracts/scopes.ts'
 
 const isForScope: Readonly<Record<Role, readonly Scope[]>> = {
   user: ['agents', 'approve'],

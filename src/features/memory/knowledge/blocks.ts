@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { maxParts } from '../types.ts'
-import type { PassageSpot } from '#features/record/types/knowledge.ts'
+import { type PassageSpot } from '#features/record/types/knowledge.ts'
 import { createCount, type Count } from './count.ts'
 import { createFence } from './fence.ts'
 import { columnsOf, isDelimiterRow, linesOf } from './lines.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { citationOf } from '../types.ts'
-import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
+import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import { labelFrom } from '#contracts/label.ts'
 import { memoryScopes, type MemoryScope } from '#contracts/long-term.ts'

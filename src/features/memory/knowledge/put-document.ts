@@ -1,10 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { maxDocumentsOfPlace } from '../types.ts'
-import type {
-  DocumentInfo,
-  KnowledgeAnswer,
-  KnowledgeRequest,
-  NewPassage,
+import {
+  type DocumentInfo,
+  type KnowledgeAnswer,
+  type KnowledgeRequest,
+  type NewPassage,
 } from '#features/record/types/knowledge.ts'
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { IndexedNote } from '../long-term/indexed-note.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { maxDocumentChars, maxPassages, type ReadDocument } from '../types.ts'
-import type { DocumentType } from '#features/record/types/knowledge.ts'
+import { type DocumentType } from '#features/record/types/knowledge.ts'
 import { markdownBlocks, pageBlocks, textBlocks, type Pause, type ReadBlocks } from './blocks.ts'
 import { toPassages } from './passages.ts'
 

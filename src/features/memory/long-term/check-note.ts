@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { maxNoteChars } from '../types.ts'
-import type { NewNote } from '#contracts/long-term.ts'
+import { type NewNote } from '#contracts/long-term.ts'
 
 const most = {
   text: maxNoteChars,

@@ -1,6 +1,7 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { KnowledgeApi, MemoryApi, MemoryOwners } from '../types.ts'
+import type { KnowledgeApi } from '../types.ts'
 import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
+import type { MemoryApi, MemoryOwners } from '../types.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { maxNotesOfPlace } from '../types.ts'
-import type { Note, NotePlace, PlaceStats } from '#contracts/long-term.ts'
+import { type Note, type NotePlace, type PlaceStats } from '#contracts/long-term.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { createNoteIndex, type NoteIndex } from './note-index.ts'

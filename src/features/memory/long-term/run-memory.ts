@@ -1,16 +1,17 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import { citationOf, maxNoteChars } from '../types.ts'
-import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
+import { citationOf } from '../types.ts'
+import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
+import { maxNoteChars } from '../types.ts'
 import { placeOf } from '#features/plugins/types/long-term.ts'
-import type {
-  FoundNote,
-  LongTermMemory,
-  MemoryGateway,
-  NewNote,
-  NotePlace,
+import {
+  type FoundNote,
+  type LongTermMemory,
+  type MemoryGateway,
+  type NewNote,
+  type NotePlace,
 } from '#contracts/long-term.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData, type DeploymentLog } from '#contracts/event.ts'
 import { citationOf, type ReadDocument } from '../types.ts'
-import type {
-  FoundPassage,
-  KnowledgeGateway,
-  KnowledgeStore,
+import {
+  type FoundPassage,
+  type KnowledgeGateway,
+  type KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
 import { labelFrom } from '#contracts/label.ts'
 import { placeOf } from '#features/plugins/types/long-term.ts'

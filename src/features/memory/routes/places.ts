@@ -1,5 +1,5 @@
 import { placeOf } from '#features/plugins/types/long-term.ts'
-import type { MemoryScope, NotePlace, PlaceStats } from '#contracts/long-term.ts'
+import { type MemoryScope, type NotePlace, type PlaceStats } from '#contracts/long-term.ts'
 
 /** Whose notes or documents are meant. */
 export interface Where {

@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { defaultModelName } from '#platform/models/types.ts'
-import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
+import { type ModelRequest, type ModelSelection } from '#contracts/model.ts'
 import { ToolError, type PluginModel } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 

@@ -1,7 +1,7 @@
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { Capabilities, PluginRequest, PluginTools } from '#contracts/plugin.ts'
 import { keeperOf } from '../types/shared-parts.ts'
-import type { SharedPart } from '#contracts/shared-parts.ts'
+import { type SharedPart } from '#contracts/shared-parts.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { createPluginModel } from './ask-model.ts'

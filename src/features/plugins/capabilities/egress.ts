@@ -1,6 +1,6 @@
 import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
 import { closedText } from '#features/policy/types.ts'
-import type { OutsideAddress } from '#contracts/network-rule.ts'
+import { type OutsideAddress } from '#contracts/network-rule.ts'
 import type { OutboundError, OutboundRules, Send } from '#contracts/outbound.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'

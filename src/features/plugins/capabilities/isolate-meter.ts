@@ -1,4 +1,5 @@
-import { type AskStorage, withSafeErrors } from './storage/granted-storage.ts'
+import type { AskStorage } from './storage/granted-storage.ts'
+import { withSafeErrors } from './storage/granted-storage.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'

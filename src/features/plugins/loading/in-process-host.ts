@@ -2,12 +2,12 @@ import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
-import type {
-  BundledPlugin,
-  IsolatedCode,
-  Manifest,
-  RequestedGrants,
-  TrustTier,
+import {
+  type BundledPlugin,
+  type IsolatedCode,
+  type Manifest,
+  type RequestedGrants,
+  type TrustTier,
 } from '#contracts/manifest/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'

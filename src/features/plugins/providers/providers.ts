@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type EventDraft } from '#contracts/event.ts'
-import type { DeploymentLogs } from '#platform/d1/types.ts'
+import { type DeploymentLogs } from '#platform/d1/types.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import { providerKinds, type AskProvider, type ProviderKind } from '#contracts/provider.ts'

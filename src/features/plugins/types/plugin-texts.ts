@@ -1,5 +1,6 @@
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
-import { type Label, labelFrom } from '#contracts/label.ts'
+import type { Label } from '#contracts/label.ts'
+import { labelFrom } from '#contracts/label.ts'
 
 /**
  * The label of a tool's texts: a stranger's, unless the plugin ships with the deployment, has an accepted signer, or

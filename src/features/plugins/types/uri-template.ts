@@ -1,4 +1,5 @@
-import { type UriTemplate, maxUriChars } from '#contracts/uri-template.ts'
+import type { UriTemplate } from '#contracts/uri-template.ts'
+import { maxUriChars } from '#contracts/uri-template.ts'
 
 /**
  * The decoded variables of a URI that the template describes; `undefined` if it does not describe the URI. Takes

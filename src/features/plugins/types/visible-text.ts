@@ -1,4 +1,5 @@
-import { firstHidden, type HiddenPart } from '#contracts/visible-text.ts'
+import { firstHidden } from '#contracts/visible-text.ts'
+import type { HiddenPart } from '#contracts/visible-text.ts'
 import { headOf } from '#contracts/cut.ts'
 
 /** The same for a single line, such as a name or a host. */

@@ -1,5 +1,5 @@
 import { callOf } from '#runtime/kernel/types/event.ts'
-import type { EventType, SessionEvent } from '#contracts/event.ts'
+import { type EventType, type SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import { spanIdOf } from '#contracts/span-id.ts'

@@ -1,5 +1,6 @@
-import { type ModelConfig, defaultModelName } from '../types.ts'
+import type { ModelConfig } from '../types.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { defaultModelName } from '../types.ts'
 import { offlineModelName } from '../offline-model.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { Target } from './provider-health.ts'

@@ -1,5 +1,6 @@
-import { type Scope, scopes } from '#contracts/scopes.ts'
+import type { Scope } from '#contracts/scopes.ts'
 import type { Role } from '#contracts/keys.ts'
+import { scopes } from '#contracts/scopes.ts'
 
 /** The scope of a client that asks for none by name. */
 export const baselineScope: Scope = 'agents'

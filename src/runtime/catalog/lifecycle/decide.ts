@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { withData } from '#contracts/event.ts'
-import type { DeploymentDraft } from '../types/event.ts'
-import type { Generation, PartKind, Pins } from '../types/generation.ts'
+import { type DeploymentDraft } from '../types/event.ts'
+import { type Generation, type PartKind, type Pins } from '../types/generation.ts'
 import type {
   DecidingPart,
   PartKindEntry,

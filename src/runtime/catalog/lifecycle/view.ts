@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { parseManifest } from '../types/manifest.ts'
-import type { Manifest } from '#contracts/manifest/manifest.ts'
+import { type Manifest } from '#contracts/manifest/manifest.ts'
 import { permitLines, toPermit, widened, type Permit } from '../types/permit.ts'
 import type {
   KeptPluginVersion,

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentEventPlace } from '#contracts/event.ts'
-import type { DeploymentDraft } from '../types/event.ts'
+import { type DeploymentDraft } from '../types/event.ts'
 import type { Generation } from '../types/generation.ts'
 import type { PartOutcome } from '../types/part-kind.ts'
 import type { ChangeBy, PluginChange } from '../types/plugin-catalog.ts'

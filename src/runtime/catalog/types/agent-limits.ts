@@ -1,5 +1,6 @@
-import { unlimited, type Limits } from '#contracts/lease.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from './manifest.ts'
+import type { Limits } from '#contracts/lease.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 
 const nanoPerUsd = 1_000_000_000

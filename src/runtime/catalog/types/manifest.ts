@@ -1,4 +1,5 @@
-import { hookPoints, manifestSchema, type Manifest } from '#contracts/manifest/manifest.ts'
+import { hookPoints, manifestSchema } from '#contracts/manifest/manifest.ts'
+import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { IsolaError } from '#contracts/errors.ts'
 
 /** A point at which hooks of plugins are called. */

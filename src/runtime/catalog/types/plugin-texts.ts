@@ -1,5 +1,6 @@
 import type { Manifest } from '#contracts/manifest/manifest.ts'
-import { type Json, toCanonicalJson } from '#contracts/json.ts'
+import type { Json } from '#contracts/json.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 
 /** A text of a plugin that models read before they call anything of it, and where it stands. */
 interface PluginText {

@@ -1,6 +1,7 @@
 import type { Generation } from './generation.ts'
-import { type JsonObject, toCanonicalJson } from '#contracts/json.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
+import { toCanonicalJson } from '#contracts/json.ts'
 import type { PluginSignature } from './plugin-upload.ts'
 import type { SkillSource, SkillText } from './skill.ts'
 

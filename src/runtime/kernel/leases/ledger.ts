@@ -1,12 +1,7 @@
-import { besides, minus, type Lease } from '../types/lease.ts'
-import {
-  plus,
-  unlimited,
-  zeroAmount,
-  type Amount,
-  type LeaseRefusal,
-  type Limits,
-} from '#contracts/lease.ts'
+import { besides, minus } from '../types/lease.ts'
+import { plus, unlimited, zeroAmount } from '#contracts/lease.ts'
+import type { Amount, LeaseRefusal, Limits } from '#contracts/lease.ts'
+import type { Lease } from '../types/lease.ts'
 import type { Ledger } from '../types/ledger.ts'
 
 const dimensions = [

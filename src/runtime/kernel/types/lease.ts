@@ -1,10 +1,6 @@
-import {
-  type Amount,
-  type Usage,
-  combined,
-  unlimited,
-  defaultMaxOutputTokens,
-} from '#contracts/lease.ts'
+import type { Amount, Usage } from '#contracts/lease.ts'
+import { combined, unlimited } from '#contracts/lease.ts'
+import { defaultMaxOutputTokens } from '#contracts/lease.ts'
 
 export const minus = (a: Amount, b: Amount): Amount => combined(a, b, -1)
 

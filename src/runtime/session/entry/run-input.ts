@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { type LimitReached, type Limits, unlimited } from '#contracts/lease.ts'
+import type { LimitReached, Limits } from '#contracts/lease.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { PrincipalReader } from '../types/principal.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { RunInput } from '../types/run-input.ts'

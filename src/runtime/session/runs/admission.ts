@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { runOptionFields } from '../types/run-options.ts'
-import type { RunOptions } from '#contracts/run-options.ts'
+import { type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
 import {
   sessionProtocol,

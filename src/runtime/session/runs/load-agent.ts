@@ -1,6 +1,6 @@
 import type { AgentPin } from '#runtime/kernel/types/agent-pin.ts'
 import { toRunOptions } from '../types/run-options.ts'
-import type { RunOptions } from '#contracts/run-options.ts'
+import { type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
 import type { Submission } from '../types/submission.ts'
 import { personaOf } from '../storage/session-row.ts'

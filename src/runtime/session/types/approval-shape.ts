@@ -1,11 +1,6 @@
 import type { Approver } from '#contracts/approval-words.ts'
-import {
-  mayApprove,
-  type ApprovalRule,
-  type AskedCall,
-  type AskedFor,
-  type FreeFields,
-} from './approval.ts'
+import { mayApprove, type ApprovalRule } from './approval.ts'
+import type { AskedCall, AskedFor, FreeFields } from './approval.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 

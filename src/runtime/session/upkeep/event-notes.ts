@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { Counted } from '../types/audit-sink.ts'
 import { ownEvents } from '#contracts/event-bus.ts'
-import type { Emitted, EventBus } from '../types/event-bus.ts'
+import { type Emitted, type EventBus } from '../types/event-bus.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'

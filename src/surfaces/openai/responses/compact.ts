@@ -16,7 +16,8 @@ import { invalid, toHistory } from '../history.ts'
 import { createInlineImages } from '../inline-images.ts'
 import { headersFor } from '../run-response.ts'
 import { sessionFor } from '../work.ts'
-import { type PlaceInSession, toCompactionId, toMessageId, toResponseId } from '../wire-ids.ts'
+import type { PlaceInSession } from '../wire-ids.ts'
+import { toCompactionId, toMessageId, toResponseId } from '../wire-ids.ts'
 import { toContent } from './compaction-item.ts'
 import {
   compactionTrigger,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { requestSchemes } from '#contracts/manifest/signature-scheme.ts'
-import type { SignedRequest } from '../../../../src/features/plugins/types/signature-scheme.ts'
+import { type SignedRequest } from '../../../../src/features/plugins/types/signature-scheme.ts'
 import {
   signRequest,
   verifyEd25519,

@@ -1,5 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
-import { type JsonValue, type PluginDatabase, ToolError } from '#contracts/plugin.ts'
+import type { JsonValue, PluginDatabase } from '#contracts/plugin.ts'
+import { ToolError } from '#contracts/plugin.ts'
 import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
 import type { ToolManifest } from '../../types/manifest.ts'
 import { jsonSizeBytes, toJson } from '../../sandbox/json-border.ts'
