@@ -142,8 +142,9 @@ export const notYet = {
   'surfaces/console/front.ts': ['features/record/routes/health.ts'],
 }
 
-/** The public files of a room: its types, what handlers of routes read of a session's requests (`requests/`), and its routes for the surface that mounts them and for the typed client. */
+/** The public files of a room: its types, and what handlers of routes share about sessions (`requests/`). */
 const isTypes = (inside) => inside === 'types.ts' || /^(?:types|requests)\//.test(inside)
+/** The routes of a room, for the surface that mounts them. */
 const isRoutes = (inside) => /^routes(?:\.ts$|\/)/.test(inside)
 
 /** The layer, room and path inside the room of a path below `src/`. */
@@ -182,12 +183,10 @@ export function againstHouse(from, to, exceptions = notYet) {
   if (!other) return /\.gen\.[jt]s$/.test(to) ? undefined : `${to} composes: no room imports it.`
   if (own.layer === other.layer && own.room === other.room)
     return againstOrder(own.room, own.inside, other.inside)
-  if (exceptions[from]?.some((path) => path === to || path === '*')) return undefined
+  if (exceptions[from]?.includes(to)) return undefined
   if (other.layer === 'contracts') return undefined
   if (own.layer === 'client')
-    return isRoutes(other.inside) || isTypes(other.inside) || to.endsWith('-contract.ts')
-      ? undefined
-      : `The client imports contracts, types and routes, not ${to}.`
+    return `The client imports contracts and the table of routes, not ${to}: a client loads no schema.`
   const [at, target] = [layers.indexOf(own.layer), layers.indexOf(other.layer)]
   if (target < 0 || at < 0) return `${own.layer}/ may not import ${other.layer}/.`
   if (target > at)

@@ -129,7 +129,8 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
     saveCodeVerifier: (verifier) => change({ verifier }),
     async codeVerifier() {
       const { verifier } = (await store.get<PendingLogin>('login')) ?? {}
-      if (verifier === undefined) throw new IsolaError('request_invalid', 'No sign-in is under way.')
+      if (verifier === undefined)
+        throw new IsolaError('request_invalid', 'No sign-in is under way.')
       return verifier
     },
     saveDiscoveryState: async (state) => store.put('discovery', state),

@@ -71,7 +71,10 @@ export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts)
     if (await isBegun(request, parts)) return
     if (isDeleting()) throw new IsolaError('request_conflict', 'The session is being deleted.')
     if (!(await runtime.mayBegin(row.submission)))
-      throw new IsolaError('request_forbidden', 'The key or sign-in that requested this run may not begin it any more.')
+      throw new IsolaError(
+        'request_forbidden',
+        'The key or sign-in that requested this run may not begin it any more.',
+      )
     const { live } = await admit(request)
     await live?.accepted
   } catch (error) {
