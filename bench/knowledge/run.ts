@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { markdownBlocks } from '../../src/features/memory/knowledge/blocks.ts'
-import { toPassages } from '../../src/features/memory/knowledge/passages.ts'
+import { toPassages } from '../../src/features/memory/knowledge/read-document.ts'
 import { labelFrom } from '../../src/contracts/label.ts'
 import { createTestDocuments } from '../../test/fakes/long-term.ts'
 

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { McpCall, McpCaller, McpPin } from '#runtime/catalog/types/mcp.ts'
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { toSignature } from '../../src/runtime/catalog/signatures.ts'
-import { toOfferEntries, toOffers } from '../../src/features/mcp-servers/offer-entries.ts'
+import {
+  toOfferEntries,
+  toOffers,
+  fitsTemplate,
+} from '../../src/features/mcp-servers/offer-entries.ts'
 import { toServerEntries } from '../../src/features/mcp-servers/server-entries.ts'
-import { fitsTemplate } from '../../src/features/mcp-servers/uri-template.ts'
 import { createLinkWorld, sha256 } from '../fakes/mcp-link.ts'
 import { createFakeMcp } from '../fakes/mcp-server.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'

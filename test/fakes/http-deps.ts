@@ -17,7 +17,7 @@ import type { SessionApi, SessionGateway } from '../../src/runtime/session/types
 import type { SessionTree } from '../../src/runtime/session/types/session-view.ts'
 import type { SubmitRequest, SubmitReceipt } from '../../src/runtime/session/types/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
-import { createAuthenticator } from '../../src/features/access/authenticator.ts'
+import { createAuthenticator } from '../../src/features/access/logins.ts'
 import { createKeyAdministration } from '../../src/features/access/key-administration.ts'
 import { createTrustAdministration } from '../../src/features/access/trust-administration.ts'
 import { createSealing } from '../../src/features/access/secrets/sealing.ts'

@@ -2,7 +2,7 @@ import { IsolaError } from '../../src/contracts/errors.ts'
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
 import { stateOf, type KeyStore, type KeyView } from '../../src/features/access/types/keys.ts'
 import { type Rights } from '../../src/contracts/keys.ts'
-import type { AuthenticatorOptions } from '../../src/features/access/authenticator.ts'
+import type { AuthenticatorOptions } from '../../src/features/access/logins.ts'
 import { sha256 } from './kernel.ts'
 
 /** The parts of an authenticator that knows the operator key alone. */

@@ -4,7 +4,7 @@ export default [
     name: 'mcp-pin',
     what: 'T14: what is not as it was approved is not called',
     test: 'mcp.test.ts',
-    file: 'src/features/mcp-servers/quarantine.ts',
+    file: 'src/features/mcp-servers/server-link.ts',
     find: 'if (now?.hash === item.hash) {',
     replace: 'if (now) {',
   },

@@ -148,7 +148,7 @@ export default [
     what: 'I26: a schedule that is changed works by the key that changed it',
     test: 'schedule-kinds.workers.test.ts',
     only: 'works by the key that it was changed with',
-    file: 'src/features/schedules/edit.ts',
+    file: 'src/features/schedules/host.ts',
     find: 'const changed = { ...rest, spec, asker,',
     replace: 'const changed = { ...rest, spec,',
   },

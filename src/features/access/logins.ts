@@ -1,14 +1,112 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { stateOf, type KeyStore, type KeyView } from './types/keys.ts'
+import type { TokenReader, OAuthService } from './types/oauth.ts'
+import type { Authenticate } from '#platform/routes/types/operations.ts'
+import type { Client } from '#contracts/operations.ts'
+import type { RequestLimits } from './types/request-limits.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { type LoginLimit, createLoginLimit } from './login-limit.ts'
+import { holderOf, operator } from './principal-of.ts'
 import { defined } from '#contracts/defined.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
-import type { KeyStore } from './types/keys.ts'
-import type { OAuthService } from './types/oauth.ts'
-import type { Authenticate } from '#platform/routes/types/operations.ts'
-import type { RequestLimits } from './types/request-limits.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { Sources } from '#contracts/sources.ts'
-import { createAuthenticator } from './authenticator.ts'
-import { createLoginLimit } from './login-limit.ts'
 import type { PrincipalNamespace } from './principal-ledger.ts'
+
+/** An access token has three parts with colons between them; a key of this deployment has no colon. */
+const tokenForm = /^[^:]+:[^:]+:[^:]+$/
+/** How many hashes of accepted keys and tokens one isolate remembers. */
+const maxKnown = 10_000
+
+/** The stores of keys and tokens, and the limits for wrong ones. */
+export interface AuthenticatorOptions {
+  readonly operatorKey?: string | undefined
+  readonly sha256: Sources['sha256']
+  readonly keys: Pick<KeyStore, 'findByHash'>
+  readonly clock: Pick<Sources['clock'], 'nowMs'>
+  readonly logins: LoginLimit
+  readonly limits: Pick<RequestLimits, 'stranger'>
+  /** Absent on the sign-in page, which accepts keys alone. */
+  readonly tokens?: TokenReader
+}
+
+/**
+ * Checks keys. The operator key needs no query; every other key is looked up by its hash with each request, so that a
+ * revoked key is refused from the next request on. Without an operator key every request is refused: an open
+ * deployment would let strangers spend its owner's money.
+ *
+ * A key or token that this isolate has not accepted before counts against its network (`limits.stranger`) before it
+ * is looked up. An accepted key is looked up whatever others in its network do. Wrong keys are counted and recorded.
+ * The answer to a wrong token stays "not valid" however many there were: a token ends within the hour, and its client
+ * must learn that it needs another, not wait.
+ */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
+  const { operatorKey, sha256, keys, clock, logins, limits, tokens } = options
+  const expected = operatorKey ? sha256(operatorKey) : undefined
+  const known = new Set<string>()
+  const remember = (hash: string) => {
+    if (known.size >= maxKnown) known.clear()
+    known.add(hash)
+  }
+  return async (authorization, client = {}) => {
+    if (expected === undefined) throw notConfigured()
+    const key = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+    if (key === undefined) throw unauthenticated('Send the key as "Authorization: Bearer <key>".')
+    // Hashed first: the comparison then takes the same time whatever the length, and tells nothing of the key.
+    const hash = sha256(key)
+    if (isEqual(hash, expected)) return operator
+    if (!known.has(hash)) await limits.stranger(client)
+    if (tokens && client.url !== undefined && tokenForm.test(key)) {
+      const holder = await tokens.principalOf(key, client.url)
+      if (holder) {
+        remember(hash)
+        return holder
+      }
+      known.delete(hash)
+      await logins.failed(client, 'token')
+      throw unauthenticated('The key is not valid.')
+    }
+    const nowMs = clock.nowMs()
+    const found = await keys.findByHash(hash)
+    if (found && stateOf(found, nowMs) === 'active') {
+      remember(hash)
+      return holderOf(found, nowMs)
+    }
+    known.delete(hash)
+    throw await refusal(logins, client, found)
+  }
+}
+
+/** An unknown, an expired and a revoked key get the same answer; only the record tells them apart. */
+async function refusal(
+  logins: LoginLimit,
+  client: Client,
+  key: KeyView | undefined,
+): Promise<IsolaError> {
+  const verdict = await logins.failed(client, key)
+  if (verdict.retryAfterMs === undefined) return unauthenticated('The key is not valid.')
+  const message = 'Too many wrong keys came from this address. Check the key, and try again later.'
+  return new IsolaError('request_login_limited', message, verdict)
+}
+
+/** Compares all characters whatever differs, so that the time tells nothing about the hash. */
+function isEqual(a: string, b: string): boolean {
+  let difference = a.length ^ b.length
+  for (let index = 0; index < a.length; index += 1) {
+    difference |= a.charCodeAt(index) ^ b.charCodeAt(index)
+  }
+  return difference === 0
+}
+
+function unauthenticated(message: string): IsolaError {
+  return new IsolaError('request_unauthenticated', message)
+}
+
+function notConfigured(): IsolaError {
+  const message =
+    'No operator key is set, so every request is refused. Locally `npm start` makes one; for a deployment run ' +
+    '`npx wrangler secret put ISOLA_OPERATOR_KEY`.'
+  return new IsolaError('request_auth_not_configured', message)
+}
 
 /** Dependencies of authentication and the authorization server. */
 export interface LoginParts extends Sources {

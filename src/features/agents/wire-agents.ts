@@ -1,20 +1,20 @@
-import type { AgentDescriptor } from '#contracts/agent.ts'
-import { IsolaError } from '#contracts/errors.ts'
+import { defined } from '#contracts/defined.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
-import type { Offers } from '#contracts/manifest/offer.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
-import type { SubAgentStopped } from '#runtime/kernel/types/policy.ts'
+import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/offer.ts'
 import type {
-  AgentDirectory,
   ListedTool,
+  AgentDirectory,
   OrchestratorPrompt,
 } from '#runtime/session/types/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
+import type { AgentDescriptor } from '#contracts/agent.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { SubAgentStopped } from '#runtime/kernel/types/policy.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import { createCodeMode } from './code-mode.ts'
 import { connectCode } from './code-reach.ts'
 import { toManifestToolset } from './manifest-toolset.ts'
-import { offersOf, toListed } from './offers.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
 import { createPrepareRun, type PrepareRun } from './pinned-agent.ts'
 import { createStoredWiring, type StoredBase, type StoredWiringDeps } from './stored/wire-stored.ts'
@@ -26,6 +26,69 @@ import {
   type WiredOrchestrator,
 } from './wire-orchestrator.ts'
 import { report, reportUnknown, toProblem } from './wiring-problems.ts'
+
+/** The resources and prompts of these plugins, by their manifests alone (P14). */
+export function offersOf(
+  manifests: readonly Pick<Manifest, 'id' | 'contributes'>[],
+  /** Offers of servers and of the deployment itself. */
+  others: readonly Offers[] = [],
+): Offers {
+  return {
+    resources: [
+      ...manifests.flatMap(({ id, contributes }) =>
+        contributes.resources.map((resource) => toResource(id, resource)),
+      ),
+      ...others.flatMap(({ resources }) => resources),
+    ],
+    prompts: [
+      ...manifests.flatMap(({ id, contributes }) =>
+        contributes.prompts.map((prompt) => toPrompt(id, prompt)),
+      ),
+      ...others.flatMap(({ prompts }) => prompts),
+    ],
+  }
+}
+
+function toResource(
+  owner: string,
+  resource: Manifest['contributes']['resources'][number],
+): ResourceListing {
+  const { uri, uriTemplate, name, title, description, mimeType } = resource
+  return {
+    owner,
+    uri: uri ?? uriTemplate ?? '',
+    isTemplate: uri === undefined,
+    name,
+    ...defined({ title, description, mimeType }),
+  }
+}
+
+function toPrompt(
+  owner: string,
+  prompt: Manifest['contributes']['prompts'][number],
+): PromptListing {
+  const { name, title, description } = prompt
+  return {
+    owner,
+    name,
+    ...defined({ title, description }),
+    arguments: prompt.arguments.map((argument) => ({
+      name: argument.name,
+      ...defined({
+        description: argument.description,
+        required: argument.required,
+        suggestions: argument.suggestions,
+      }),
+    })),
+  }
+}
+
+/** A tool as an entry of a list. */
+function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
+  const { name, description, inputSchema } = tool
+  const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive ?? false }
+  return { name, description, inputSchema, ...hints }
+}
 
 /** A loaded plugin as this room needs it. */
 export interface InstalledPlugin {

@@ -1,22 +1,57 @@
+import { headOf } from '#contracts/cut.ts'
+import type { DeploymentEventData } from '#contracts/event.ts'
+import type { McpCall, McpListing, McpCaller, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { ToolResult, SchemaValidator } from '#contracts/tool.ts'
+import { type LinkStore, createKeptValues, type KeptValues } from './kept-values.ts'
+import { failure } from './outcome.ts'
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
-import type { McpCall, McpCaller, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import type { ReadSecrets } from '#features/access/types/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { ask } from './ask-server.ts'
 import { isSessionGone, toCallFailure } from './call-failure.ts'
 import { createBackoff } from './backoff.ts'
 import { createConnections, type Line } from './connections.ts'
 import { createGuardedFetch, type GuardDeps } from './guarded-fetch.ts'
-import { createKeptValues, type KeptValues, type LinkStore } from './kept-values.ts'
-import { failure } from './outcome.ts'
-import { createQuarantine, type OnQuarantined } from './quarantine.ts'
 import { createSentSecrets, type RedactorOf } from './sent-secrets.ts'
 import { ageListing, createServerListing } from './server-listing.ts'
 import { createServerScopes } from './server-scopes.ts'
 import { untilAborted, within } from './until-aborted.ts'
+
+/** Told once for each definition that is not the approved one any more. Never throws. */
+type OnQuarantined = (what: DeploymentEventData<'mcp_quarantined'>) => void
+
+/**
+ * Nothing that is not as it was approved is called, whatever it is called (docs/security.md T14).
+ * @returns Why a call is refused, or nothing if what the server lists now is what was approved.
+ */
+function createQuarantine(store: LinkStore, onQuarantined: OnQuarantined) {
+  return ({ config, item }: McpCall, seen: McpListing): ToolResult | undefined => {
+    const now = seen.items.find(({ kind, key }) => kind === item.kind && key === item.key)
+    const told = `told ${item.kind} ${item.key}`
+    if (now?.hash === item.hash) {
+      if (store.get(told) !== undefined) store.delete(told)
+      return undefined
+    }
+    const hash = now?.hash ?? 'gone'
+    if (store.get(told) !== hash) {
+      store.put(told, hash)
+      onQuarantined({
+        server: config.id,
+        kind: item.kind,
+        key: headOf(item.key, 200),
+        approved: item.hash,
+        now: hash,
+      })
+    }
+    const what = now ? 'changed it since it was approved' : 'does not offer it any more'
+    return failure(
+      `The MCP server ${config.id} ${what}. The operator can look: isola mcp show ${config.id}`,
+      { code: 'tool_denied' },
+    )
+  }
+}
 
 /** The network, the secrets and the receivers of events: all that a link to a server does not have itself. */
 export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {

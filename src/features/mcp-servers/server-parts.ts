@@ -1,17 +1,94 @@
+import type { McpSigner } from '#runtime/catalog/types/mcp-sign-in.ts'
+import type { LinkStore } from './kept-values.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { McpServerConfig, McpServerApi } from '#runtime/catalog/types/mcp.ts'
+import { type Reply, toReply } from '#contracts/reply.ts'
+import { toCallFailure, notSignedIn } from './call-failure.ts'
 import { defined } from '#contracts/defined.ts'
-import type { McpServerApi, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
-import { IsolaError } from '#contracts/errors.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
-import { toReply } from '#contracts/reply.ts'
-import { notSignedIn } from './call-failure.ts'
 import { createSealedStore, resealAll, type Seal } from './oauth/sealed-store.ts'
 import type { SignInDeps } from './oauth/sign-in-deps.ts'
 import { createSignIn } from './oauth/sign-in.ts'
 import { failure } from './outcome.ts'
-import { replied } from './replied.ts'
 import { createServerLink, type LinkDeps } from './server-link.ts'
-import { createSigners } from './signers.ts'
-import { untilLeft } from './until-left.ts'
+
+/** The store of a server's own object, and a source of texts that cannot be guessed. */
+interface SignersDeps {
+  readonly store: LinkStore & {
+    readonly list: (options: { readonly prefix: string }) => Iterable<[string, unknown]>
+  }
+  readonly secret: () => string
+}
+
+const prefix = 'signer '
+
+/**
+ * The principals that have an object of their own at a server: all that began to sign in, so that a removal of the
+ * server finds them. The reference that a browser's address shows says nothing of who the principal is.
+ */
+function createSigners({ store, secret }: SignersDeps) {
+  const all = (): readonly McpSigner[] =>
+    // Whatever has this prefix was put in below, by this code.
+    [...store.list({ prefix })].map(([key, principal]) => ({
+      ref: key.slice(prefix.length),
+      principal: principal as string,
+    }))
+  const find = (principal: string) => all().find((one) => one.principal === principal)
+  return {
+    all,
+    add(principal: string): McpSigner {
+      const known = find(principal)
+      if (known) return known
+      const signer = { ref: secret(), principal }
+      store.put(`${prefix}${signer.ref}`, principal)
+      return signer
+    },
+    remove(principal: string): void {
+      const known = find(principal)
+      if (known) store.delete(`${prefix}${known.ref}`)
+    },
+  }
+}
+
+/**
+ * Returns the server's outcome as a value, without the secrets that open the server (docs/security.md T4): any reader
+ * may see it.
+ */
+export async function replied<T>(
+  {
+    fromText,
+    ...server
+  }: Pick<McpServerConfig, 'id' | 'auth'> & { readonly fromText: (text: string) => string },
+  work: () => Promise<T>,
+): Promise<Reply<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    if (errorCode(error) === 'request_invalid')
+      return {
+        ok: false,
+        error: { code: 'request_invalid', message: fromText(errorMessage(error)) },
+      }
+    const { message } = toCallFailure(error, server)
+    return { ok: false, error: { code: 'request_unavailable', message: fromText(message) } }
+  }
+}
+
+/**
+ * A store that reads and writes nothing once it is left, so that a late answer (a renewed token of a removed server,
+ * an old listing) undoes nothing.
+ */
+function untilLeft(store: LinkStore) {
+  let isLeft = false
+  return {
+    store: {
+      get: (key) => (isLeft ? undefined : store.get(key)),
+      put: (key, value) => void (isLeft || store.put(key, value)),
+      delete: (key) => void (isLeft || store.delete(key)),
+    } satisfies LinkStore,
+    leave: (): void => void (isLeft = true),
+  }
+}
 
 export interface McpServerRuntime
   extends Omit<LinkDeps, 'providerOf'>, Pick<SignInDeps, 'secret' | 'onSignedIn'> {

@@ -1,17 +1,136 @@
-import type { CheckUrl } from '#contracts/outbound.ts'
-import { toReply } from '#contracts/reply.ts'
+import { defined } from '#contracts/defined.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Schedule, ScheduleSpec, Slot } from '#runtime/session/types/schedule.ts'
+import { nextSlot } from './slots.ts'
+import { changeEvent } from './told.ts'
 import {
+  checkDelivery,
+  findIn,
+  isLike,
+  neverDue,
+  toView,
+  type VerbParts,
+  type Verbs,
+  createChangeVerbs,
+  createReadVerbs,
+} from './verbs.ts'
+import type { ForgottenText } from '#runtime/session/types/forgotten-text.ts'
+import {
+  type ForgottenSlot,
+  type HeardOfPerson,
   scheduleJob,
   type CreateScheduleHost,
   type ScheduleAnswer,
   type ScheduleJobs,
 } from '#runtime/session/types/schedule-object.ts'
-import { createEditVerbs } from './edit.ts'
+import { type ScheduleRows, createScheduleRows } from './rows.ts'
+import type { CheckUrl } from '#contracts/outbound.ts'
+import { toReply } from '#contracts/reply.ts'
 import { createKeeper, type KeeperDeps } from './keeper.ts'
-import { createScheduleRows } from './rows.ts'
-import { createForgetVerbs } from './forget-heard.ts'
 import { createHear } from './hear.ts'
-import { createChangeVerbs, createReadVerbs, type Verbs } from './verbs.ts'
+
+/** Why an agent's schedules are paused while it is archived or waits, and which of them go on when it does. */
+const agentArchived = 'its agent does not run'
+
+/** The names of what differs, for the record. */
+const changesOf = (spec: ScheduleSpec, was: ScheduleSpec): string =>
+  Object.keys({ ...was, ...spec })
+    .filter((name) => !isLike(Object(spec)[name], Object(was)[name]))
+    .join(', ')
+
+/** Verbs that change existing schedules: one schedule, or all schedules of one agent. */
+export function createEditVerbs(
+  { rows, keeper, storage, nowMs, checkUrl, wake }: VerbParts,
+  verbs: Pick<Verbs, 'pause' | 'resume' | 'remove'>,
+): Pick<Verbs, 'edit' | 'ofAgent'> {
+  const find = findIn(rows)
+  return {
+    edit({ spec, was, asker, by, isDryRun, ...asked }) {
+      const schedule = find(asked)
+      if (!isLike(schedule.spec, was)) {
+        const message = 'It was changed meanwhile: look at it, and change it again.'
+        throw new IsolaError('request_conflict', message)
+      }
+      checkDelivery(spec, checkUrl)
+      const atMs = nowMs()
+      const isDueOtherwise = !isLike(spec.when, was.when)
+      const nextMs = isDueOtherwise ? nextSlot(spec.when, atMs) : schedule.nextMs
+      if (isDueOtherwise && nextMs === undefined) throw neverDue()
+      const { nextMs: _, ...rest } = schedule
+      const changed = { ...rest, spec, asker, ...defined({ nextMs }) }
+      if (isDryRun) return toView(changed)
+      const edited = storage.transactionSync(() => {
+        // Old times have rows up to now, new times from now on: no moment is in both.
+        const before = isDueOtherwise ? keeper.settle(schedule, { isNow: true }) : schedule
+        if (isDueOtherwise && (before.nextMs ?? Infinity) <= atMs) {
+          const message =
+            'Slots that are due wait for earlier ones: change its times once they have ended.'
+          throw new IsolaError('request_conflict', message)
+        }
+        rows.pin(schedule.id, was)
+        const reason = changesOf(spec, was)
+        const event = changeEvent('schedule_changed', changed, { ...by, atMs, reason })
+        return rows.put({ ...changed, version: before.version }, [event])
+      })
+      wake()
+      return toView(edited)
+    },
+    async ofAgent({ agent, does, but = [], by }) {
+      const all = rows
+        .schedules()
+        .filter(({ id, owner }) => owner === `agent:${agent}` && !but.includes(id))
+      const isMeant = ({ paused }: Schedule) =>
+        does === 'remove' || (does === 'pause' ? !paused : paused?.reason === agentArchived)
+      const meant = all.filter(isMeant)
+      for (const { id } of meant) await verbs[does]({ id, by, reason: agentArchived })
+      return { changed: meant.length }
+    },
+  }
+}
+
+/**
+ * Events of an erased principal that other principals' subscriptions received: `heardOf` lists where they went, so
+ * that erasure goes there, then `forgetHeard` deletes them here. Firings that such an event caused count, too.
+ */
+const createForgetVerbs = (rows: ScheduleRows): Pick<Verbs, 'heardOf' | 'forgetHeard'> => ({
+  heardOf: ({ principal, limit }) =>
+    rows.causedBy(principal, limit).map((slot) => toHeard(slot, rows.schedule(slot.schedule))),
+  forgetHeard({ slots }) {
+    return { forgotten: slots.reduce((sum, slot) => sum + rows.forgetSlot(slot), 0) }
+  },
+})
+
+function toHeard(slot: Slot, schedule: Schedule | undefined): HeardOfPerson {
+  const { slotMs, session, cause, text = '', checked = '' } = slot
+  const spec = slot.spec ?? schedule?.spec
+  const isShared = spec?.session !== undefined || spec?.heartbeat === true
+  const { payload = {} } = cause ?? {}
+  const deliver = spec?.deliver
+  const place: ForgottenSlot = { schedule: slot.schedule, slotMs }
+  return {
+    slot: place,
+    // A slot without its schedule has no owner to look up; such rows go with their schedule.
+    asker: schedule?.asker.principal ?? '',
+    texts: [...valuesIn(payload), text, checked]
+      .filter((one) => one.trim() !== '')
+      .map(toForgotten),
+    ...(session !== undefined && { session, isShared }),
+    ...(deliver?.to === 'session' && { deliveredTo: deliver.session }),
+  }
+}
+
+/** The texts of a JSON value without the names of its fields. */
+function valuesIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(valuesIn)
+}
+
+const leastWords = 3
+
+/** A word or two, such as a state, are in what others said as well. */
+const toForgotten = (text: string): ForgottenText =>
+  (text.match(/[\p{L}\p{N}_]+/gu) ?? []).length < leastWords ? { whole: text } : text
 
 /** The one job of an object, as its job queue hands it out. */
 interface Job {

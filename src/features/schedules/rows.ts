@@ -1,8 +1,74 @@
-import type { Schedule, ScheduleOwner, ToldEvent } from '#runtime/session/types/schedule.ts'
+import type { Notice, Schedule, ScheduleOwner, ToldEvent } from '#runtime/session/types/schedule.ts'
+import { bodies, type Tables, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
-import { bodies, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
-import { createHeardRows, type HeardRows } from './heard-rows.ts'
-import { createNoticeRows, type NoticeRows } from './notice-rows.ts'
+
+/** The notices of a principal, and its settings. */
+interface NoticeRows {
+  readonly notices: (limit: number) => readonly Notice[]
+  readonly addNotice: (notice: Notice, most: number) => void
+  readonly dropNotice: (id: string) => boolean
+  readonly setting: (name: string) => string | undefined
+  readonly set: (name: string, value: string) => void
+}
+
+const createNoticeRows = ({ read, write }: Tables): NoticeRows => ({
+  notices: (limit) =>
+    bodies(read('SELECT body FROM notices ORDER BY at_ms DESC, id LIMIT ?', limit)),
+  addNotice: (notice, most) => {
+    write(
+      'INSERT INTO notices VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      notice.id,
+      notice.atMs,
+      JSON.stringify(notice),
+    )
+    write(
+      'DELETE FROM notices WHERE id IN (SELECT id FROM notices ORDER BY at_ms DESC LIMIT -1 OFFSET ?)',
+      most,
+    )
+  },
+  dropNotice: (id) => read('DELETE FROM notices WHERE id = ? RETURNING id', id).length > 0,
+  setting: (name) => {
+    const [row] = read('SELECT value FROM settings WHERE name = ?', name)
+    return row && String(row['value'])
+  },
+  set: (name, value) => void write('INSERT OR REPLACE INTO settings VALUES (?, ?)', name, value),
+})
+
+/** Which events a subscription has had: each begins one run at most. */
+interface HeardRows {
+  /** False if it was heard before: nothing is changed then. */
+  readonly hear: (subscription: string, event: string, atMs: number) => boolean
+  /** Deletes rows older than that, once an hour: no query but a full scan finds them. */
+  readonly forgetHeard: (beforeMs: number) => void
+}
+
+/** Made with its first row: an object without subscriptions has none. */
+const table = `CREATE TABLE IF NOT EXISTS heard_events (${tablesMark}
+  subscription TEXT NOT NULL, event TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (subscription, event)
+) STRICT, WITHOUT ROWID`
+
+const hourMs = 3_600_000
+const forgottenSetting = 'heard_forgotten_before_ms'
+
+const createHeardRows = (
+  { write }: Pick<Tables, 'write'>,
+  { setting, set }: Pick<NoticeRows, 'setting' | 'set'>,
+): HeardRows => ({
+  hear: (subscription, event, atMs) =>
+    write(
+      'INSERT INTO heard_events VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING event',
+      subscription,
+      event,
+      atMs,
+    ).length > 0,
+  forgetHeard(beforeMs) {
+    // Its first time makes the table, in the same go.
+    if (Math.abs(beforeMs - Number(setting(forgottenSetting) ?? -Infinity)) < hourMs) return
+    write(table)
+    write('DELETE FROM heard_events WHERE at_ms < ?', beforeMs)
+    set(forgottenSetting, String(beforeMs))
+  },
+})
 
 /** The part of an object's storage that schedules use. */
 export interface ScheduleStorage {

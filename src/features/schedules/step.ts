@@ -3,7 +3,6 @@ import { keeperOf } from './types/schedule-keeper.ts'
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { expired } from './chain.ts'
-import { deliveryDelayMs, lookDelayMs, maxAttempts, maxTries, retryDelayMs } from './delays.ts'
 import {
   beginRun,
   isCalledFor,
@@ -24,6 +23,28 @@ import {
   stoppedEvents,
   toNotice,
 } from './told.ts'
+
+/** So often it is tried to begin it. */
+const maxTries = 8
+/** The most attempts to deliver one outcome. */
+const maxAttempts = 8
+
+const secondMs = 1_000
+const minuteMs = 60_000
+
+const doubled = (firstMs: number, times: number, mostMs: number): number =>
+  Math.min(mostMs, firstMs * 2 ** Math.min(times, 20))
+
+/** The delay until the next look at a run: short at first, long for a parked run. */
+const lookDelayMs = (looks: number, isParked: boolean): number =>
+  doubled(isParked ? 30 * secondMs : secondMs, looks, isParked ? 15 * minuteMs : minuteMs)
+
+/** When it is tried again to begin a run: in all about twenty minutes. */
+const retryDelayMs = (tries: number): number => doubled(5 * secondMs, tries, 10 * minuteMs)
+
+/** When a delivery is tried again: in all about half an hour. */
+const deliveryDelayMs = (attempts: number): number =>
+  doubled(15 * secondMs, attempts, 60 * minuteMs)
 
 export interface StepDeps extends FiringDeps, Pick<Sources, 'clock'> {
   /** Delivers a slot's outcome to its receiver, by a key that is the same each time. Throws the reason of a failure. */

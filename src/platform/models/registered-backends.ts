@@ -1,19 +1,42 @@
-import type { ModelConfig, ModelServer } from './types.ts'
-import type { ModelCapabilities } from './types.ts'
-import type { TokenPrice } from '#contracts/model.ts'
 import type { Outbound } from '#contracts/outbound.ts'
-import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createTokenEstimator, type TokenEstimator } from './estimate.ts'
-import type { RegisteredBackend } from './model-backend.ts'
-import { createOfflineModel, offlineModelName } from './offline-model.ts'
+import { type TokenEstimator, createTokenEstimator } from './estimate.ts'
+import type { ModelBackend, RegisteredBackend } from './model-backend.ts'
 import { createOpenAiProvider, type OpenAiProviderOptions } from './openai-provider.ts'
+import { type PriceOf, firstPriceOf, givenPrices, readPriceFile, type WindowOf } from './prices.ts'
+import { createBindingFetch, type WorkersAi } from './workers-ai/binding-fetch.ts'
+import { fromWorkersAi } from './workers-ai/translate.ts'
+import type { ModelConfig, ModelServer, ModelCapabilities } from './types.ts'
+import type { TokenPrice } from '#contracts/model.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
+import { createOfflineModel, offlineModelName } from './offline-model.ts'
 import { priceFile } from './price-data.ts'
-import { firstPriceOf, givenPrices, readPriceFile, type PriceOf, type WindowOf } from './prices.ts'
 import { vendorOf } from './vendor-names.ts'
-import { createWorkersAiProvider } from './workers-ai-provider.ts'
-import type { WorkersAi } from './workers-ai/binding-fetch.ts'
 import { workersAiModels } from './workers-ai/model-table.ts'
+
+/**
+ * Answers through the `AI` binding: no key, billed to the account that the Worker runs in. The limits, retries and
+ * checks are those of the OpenAI-compatible provider, since the binding is a server like any other behind it.
+ */
+export function createWorkersAiProvider(options: {
+  readonly ai: WorkersAi
+  readonly over: Outbound['over']
+  readonly sleep: Clock['sleep']
+  readonly tokens: TokenEstimator
+  readonly priceOf: PriceOf
+}): ModelBackend {
+  const { ai, over, sleep, tokens, priceOf } = options
+  return createOpenAiProvider({
+    id: 'workers-ai',
+    // Never reached: requests go to the binding.
+    baseUrl: 'https://workers-ai.invalid/v1',
+    send: over(createBindingFetch(ai)),
+    sleep,
+    tokens,
+    priceOf,
+    translate: fromWorkersAi,
+  })
+}
 
 export interface BackendDeps extends Pick<Outbound, 'send' | 'over'> {
   readonly sleep: Clock['sleep']

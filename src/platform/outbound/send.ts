@@ -1,23 +1,58 @@
-import { defined } from '#contracts/defined.ts'
-import { isReachable, unreachableText } from './types.ts'
-import { isOfThisMachine } from '#contracts/public-host.ts'
 import {
+  type OutboundHop,
+  type Redaction,
   OutboundError,
   type Carrier,
-  type OutboundHop,
   type OutboundReport,
   type OutboundRequest,
   type OutboundRules,
-  type Redaction,
   type Send,
 } from '#contracts/outbound.ts'
+import { defined } from '#contracts/defined.ts'
+import { isReachable, unreachableText } from './types.ts'
+import { isOfThisMachine } from '#contracts/public-host.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkAddress } from './address.ts'
 import { createAnswer } from './answer.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
-import { hopAfter, isRedirect, methodAfter } from './redirect.ts'
 import { sizeText } from './size-text.ts'
 import type { WatchedBody } from './watched-body.ts'
+
+const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status)
+
+const becomesGet = (status: number, method: string): boolean =>
+  (status <= 302 && method === 'POST') || (status === 303 && method !== 'HEAD')
+
+/** The method after a redirect, as the fetch standard has it (4.4, HTTP-redirect fetch). */
+const methodAfter = (status: number, method: string): string =>
+  becomesGet(status, method) ? 'GET' : method
+
+const credentialHeaders =
+  /^(authorization|cookie2?|.*(api[-_]?key|token|secret|auth|session|signature).*)$/i
+
+/** The request after a redirect. Credentials stay with the origin that they were for. */
+function hopAfter(
+  hop: OutboundHop,
+  to: {
+    readonly url: URL
+    readonly status: number
+    readonly redaction: Redaction | undefined
+  },
+): OutboundHop {
+  const { url, status, redaction } = to
+  const isNew = becomesGet(status, hop.method)
+  const isElsewhere = url.origin !== hop.url.origin
+  const stays = (name: string, value: string): boolean =>
+    !(isNew && /^content-|^idempotency-key$/.test(name)) &&
+    !(isElsewhere && credentialHeaders.test(name)) &&
+    !(isElsewhere && redaction?.mayLeave(name, value) === false)
+  return {
+    url,
+    method: methodAfter(status, hop.method),
+    headers: new Headers([...hop.headers].filter(([name, value]) => stays(name, value))),
+    body: isNew ? undefined : hop.body,
+  }
+}
 
 /** The dependencies of every request. */
 export interface SendDeps {

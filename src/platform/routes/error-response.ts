@@ -1,8 +1,25 @@
+import { baselineScope } from './types/scopes.ts'
+import type { HttpContext, RequestDeps } from './types.ts'
 import { notAgain } from '#runtime/session/requests/begun.ts'
 import { toOutgoingError } from './errors.ts'
-import { challenge } from './challenge.ts'
 import { jsonResponse } from './responses.ts'
-import type { HttpContext, RequestDeps } from './types.ts'
+
+/** Where a client gets the token it needs (RFC 6750, RFC 9728), at the addresses where tokens are taken. */
+function challenge(
+  context: HttpContext,
+  status: number,
+  { oauth }: Pick<RequestDeps, 'oauth'>,
+): Readonly<Record<string, string>> {
+  const { req } = context
+  const needed = status === 403 ? context.get('neededScopes') : undefined
+  if (status !== 401 && !needed) return {}
+  const shown = req.header('authorization') === undefined ? {} : { error: 'invalid_token' }
+  const about = needed
+    ? { error: 'insufficient_scope', scopes: needed }
+    : { ...shown, scopes: [baselineScope] }
+  const value = oauth?.challenge(req.url, about)
+  return value === undefined ? {} : { 'www-authenticate': value }
+}
 
 /** The one way an error leaves. The detail of a 5xx goes to the operator, never to the caller. */
 export function errorResponse(

@@ -1,8 +1,11 @@
 import type { Lifecycle } from 'agents/lifecycle'
+import type { SessionRuntime } from './types/runtime.ts'
+import { type SessionParts, openParts } from './session-parts.ts'
+import type { Meter } from './storage/meter.ts'
+import { bookRest, floorJob } from './upkeep/after-run.ts'
+import { createWakeWatch } from './upkeep/wake-loop.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { toFailureReply, type Reply } from '#contracts/reply.ts'
-import type { SessionRuntime } from './types/runtime.ts'
-import { createAlarms } from './alarms.ts'
 import { createContexts } from './contexts.ts'
 import { createFloorKeeper } from './floor-keeper.ts'
 import { createForgetting } from './forgetting.ts'
@@ -11,13 +14,49 @@ import { createReaders } from './readers.ts'
 import { createRunInputs } from './run-inputs.ts'
 import { createSessionAccess, type CurrentSession } from './session-access.ts'
 import { createSessionEdits } from './session-edits.ts'
-import { openParts, type SessionParts } from './session-parts.ts'
-import type { Meter } from './storage/meter.ts'
 import { isStorageFault } from './storage/refusals.ts'
 import { createSubmissions } from './submissions.ts'
-import { floorJob } from './upkeep/after-run.ts'
 import { createEnding } from './upkeep/ending.ts'
 import { tombstonesJob, vanishJob } from './upkeep/upkeep.ts'
+
+interface AlarmsOptions {
+  readonly runtime: SessionRuntime
+  readonly storage: Pick<DurableObjectStorage, 'getAlarm'>
+  readonly meter: Meter
+  readonly lifecycle: Pick<Lifecycle, 'alarm'>
+  readonly current: { readonly parts: SessionParts }
+}
+
+/** The alarms of a session's object, and the bill for work of the object that belongs to no run. */
+export function createAlarms({ runtime, storage, meter, lifecycle, current }: AlarmsOptions) {
+  const wakes = createWakeWatch({
+    clock: runtime.clock,
+    recoverEveryMs: runtime.timing.recoverEveryMs,
+    storage,
+    async setAlarm(time) {
+      const { timers, upkeep } = current.parts
+      // Invalidates the cached time of the alarm, so that an earlier job sets the alarm again.
+      upkeep.alarmMoved()
+      await timers.setAlarm(time)
+    },
+    progress: () => current.parts.store.lastSeq(),
+    report: (...about) => current.parts.upkeep.report(...about),
+  })
+  const book = () => bookRest({ ...current.parts, meter, deployment: runtime.deployment })
+  return {
+    /** Books platform use that belongs to no run, while none is live. Never throws. */
+    bookRest: book,
+    /** The alarm has come: does the work of its jobs, and delays alarms that come again and again. */
+    async ring(): Promise<void> {
+      meter.count({ requests: 1 })
+      await current.parts.timers.ring()
+      await lifecycle.alarm()
+      // A failing disk is no loop of alarms; its readers report it.
+      await wakes.rang().catch(() => {})
+      book()
+    },
+  }
+}
 
 /** The parts of its object that a session uses. */
 export interface SessionOptions {

@@ -1,4 +1,5 @@
 import {
+  type ServerContext,
   CLIENT_CAPABILITIES_META_KEY,
   inputRequired,
   MissingRequiredClientCapabilityError,
@@ -9,8 +10,8 @@ import {
   type InputRequests,
   type InputRequiredResult,
   type RequestStateCodec,
-  type ServerContext,
 } from '@modelcontextprotocol/server'
+import type { StreamItem, ToldData } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Conversation, NewRun, Question } from '#runtime/session/types/follow-run.ts'
 import { joinLabels } from '#contracts/label.ts'
@@ -18,7 +19,37 @@ import type { RunView } from '#runtime/session/types/run-view.ts'
 import type { McpDeps } from './deps.ts'
 import type { McpCaller } from './caller.ts'
 import { sessionOf } from './older-clients.ts'
-import { createTeller } from './progress.ts'
+
+/**
+ * Sends the turns and tool calls of a run to the client, if it asked for progress. Contract: never throws; a client
+ * that is gone does not concern the run.
+ */
+function createTeller({ mcpReq }: ServerContext): (item: StreamItem) => void {
+  const token = mcpReq._meta?.progressToken
+  let progress = 0
+  const tell = (
+    message: string,
+    at: Pick<ToldData<'tool_progress'>, 'progress' | 'total'> = {},
+  ) => {
+    if (token === undefined) return
+    // Progress has to grow: an item without a number counts on from the last.
+    progress = at.progress === undefined ? progress + 1 : Math.max(at.progress, progress)
+    const total = at.total === undefined ? {} : { total: at.total }
+    const params = { progressToken: token, progress, ...total, message }
+    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
+  }
+  return (item) => {
+    if (item.type === 'message_delta') return
+    if (item.type === 'tool_log') {
+      const { level = 'info', message = '' } = item.data
+      mcpReq.log(level, message).catch(() => undefined)
+    }
+    if (item.type === 'tool_progress') tell(item.data.message, item.data)
+    if (item.type === 'tool_started' && item.data.parent === undefined)
+      tell(`calls ${item.data.tool}`)
+    if (item.type === 'message_finished') tell(`turn ${item.data.turn}`)
+  }
+}
 
 /** So long a call waits for its run; then it answers where to ask. Clients give up after 60 s. */
 const waitMs = 25_000

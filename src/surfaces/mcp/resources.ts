@@ -1,17 +1,120 @@
 import { defined } from '#contracts/defined.ts'
 import {
+  ProtocolError,
+  ProtocolErrorCode,
   ResourceNotFoundError,
   type InputRequiredResult,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server'
+import { labelOfAll } from '#contracts/message-label.ts'
+import type { Message } from '#contracts/message.ts'
+import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
+import type { TranscriptPage } from '#runtime/session/types/session-view.ts'
+import { isSessionId } from '#platform/routes/headers.ts'
+import { type McpCall, isAsking } from './mcp-call.ts'
 import type { ResourceListing } from '#contracts/manifest/offer.ts'
 import { richOutputSchema } from './types.ts'
 import { outputOf } from './call.ts'
-import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 import { offeredResources } from './offered-resources.ts'
 import { isOfSkill, listSkillResources, readSkillFile, skillFileTemplate } from './skills.ts'
-import { isTranscript, listTranscripts, readTranscript, transcriptTemplate } from './transcripts.ts'
+
+const prefix = 'isola://sessions/'
+const pageSessions = 50
+/** One read is a page: so many messages, or fewer if they are long. */
+const pageMessages = 200
+const pageChars = 200_000
+const mimeType = 'application/json'
+
+/** The resource template of the caller's own conversations. */
+const transcriptTemplate = {
+  uriTemplate: `${prefix}{id}`,
+  name: 'session',
+  description: 'What was said in one of your conversations. Add ?from=<n> to read on.',
+  mimeType,
+}
+
+/** Whether a URI is a conversation's, of any principal. */
+const isTranscript = (uri: string): boolean => uri.startsWith(prefix)
+
+/** The caller's own conversations, newest first. */
+async function listTranscripts({ deps, caller }: McpCall, cursor: string | undefined) {
+  const after = cursor === undefined ? undefined : toCursor(cursor)
+  const { sessions, next } = await deps.sessionIndex.list({
+    principal: caller.principal,
+    limit: pageSessions,
+    ...defined({ after }),
+  })
+  return {
+    resources: sessions.map(toResource),
+    ...(next && { nextCursor: `${next.sinceMs}-${next.id}` }),
+  }
+}
+
+const toResource = ({ id, agent, runs, usedAtMs }: SessionListing) => ({
+  uri: `${prefix}${id}`,
+  name: id,
+  description: `A conversation with ${agent ?? 'no agent yet'}, ${runs} runs.`,
+  mimeType,
+  annotations: { lastModified: new Date(usedAtMs).toISOString() },
+})
+
+function toCursor(text: string): SessionCursor {
+  const [, sinceMs, id] = /^(\d{1,15})-(ses_[0-9A-Za-z]{22})$/.exec(text) ?? []
+  if (sinceMs !== undefined && id !== undefined) return { sinceMs: Number(sinceMs), id }
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
+}
+
+/** A page of a conversation. Another principal's conversation looks like a missing one. */
+async function readTranscript({ deps, caller }: McpCall, uri: string) {
+  const [, id = '', given = '0'] =
+    /^([^?]*)(?:\?from=(\d{1,9}))?$/.exec(uri.slice(prefix.length)) ?? []
+  if (!isSessionId(id)) throw new ResourceNotFoundError(uri)
+  const from = Number(given)
+  const { said, hasMore } = await saidFrom(from, async (after) => {
+    const query = after === undefined ? {} : { after }
+    const reply = await deps.sessions.at(id).transcript(caller.principal, query)
+    if (reply.ok) return reply.value
+    if (reply.error.code === 'request_not_found') throw new ResourceNotFoundError(uri)
+    throw Object.assign(new Error(reply.error.message), { code: reply.error.code })
+  })
+  const messages = page(said.map(toSaid))
+  await deps.toldClients.tell(caller.asker, labelOfAll(said.slice(0, messages.length)))
+  const end = from + messages.length
+  const next = hasMore || messages.length < said.length ? `${prefix}${id}?from=${end}` : undefined
+  const text = JSON.stringify({ session: id, from, messages, ...(next && { next }) })
+  return { contents: [{ uri, mimeType, text }] }
+}
+
+/** The messages from the n-th on, as far as one page of the session has them. */
+async function saidFrom(
+  from: number,
+  read: (after: string | undefined) => Promise<TranscriptPage>,
+): Promise<{ readonly said: readonly Message[]; readonly hasMore: boolean }> {
+  let before = 0
+  for (let after: string | undefined; ;) {
+    const { messages, next } = await read(after)
+    const said = messages.slice(Math.max(0, from - before))
+    if (said.length > 0 || next === undefined) return { said, hasMore: next !== undefined }
+    before += messages.length
+    after = next
+  }
+}
+
+function page<T>(all: readonly T[]): readonly T[] {
+  let chars = 0
+  const isOver = (one: T, index: number) =>
+    index >= pageMessages || ((chars += JSON.stringify(one).length) > pageChars && index > 0)
+  const end = all.findIndex(isOver)
+  return end < 0 ? all : all.slice(0, end)
+}
+
+/** Where a value came from is for the record. */
+function toSaid(message: Message) {
+  if (message.role === 'system') return message
+  const { taint: _taint, ...said } = message
+  return said
+}
 
 /** A page: first what plugins and servers have, then skills and the caller's own conversations. */
 export async function listResources(call: McpCall, cursor: string | undefined) {

@@ -162,7 +162,7 @@ export const scenarios = [
     faults: [
       {
         role: 'root',
-        point: 'runtime/session/upkeep/deletion#removeRows.1',
+        point: 'runtime/session/upkeep/ending#removeRows.1',
         // Before that nothing of the removal is on the disk: the session would be there again.
         position: 'settled',
         hit: 1,

@@ -4,7 +4,7 @@ import type { KeyView } from '../../../src/features/access/types/keys.ts'
 import {
   createAuthenticator,
   type AuthenticatorOptions,
-} from '../../../src/features/access/authenticator.ts'
+} from '../../../src/features/access/logins.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { noOtherKeys } from '../../fakes/keys.ts'
 

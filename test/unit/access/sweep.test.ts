@@ -4,7 +4,7 @@ import { defaultPrincipalTiming } from '../../../src/runtime/session/types/princ
 import type { RunSpending } from '../../../src/runtime/session/types/lineage.ts'
 import { createDayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'
-import { sweep } from '../../../src/features/access/sweep.ts'
+import { sweep } from '../../../src/features/access/sweep-job.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/runtime/catalog/types/generation.ts'
 import { defaultExposure } from '../../../src/runtime/catalog/types/exposure.ts'
 import { defaultToolPolicy } from '../../../src/runtime/kernel/types/tool-policy.ts'
-import { createKinds } from '../../../src/runtime/catalog/lifecycle/kinds.ts'
+import { createKinds } from '../../../src/runtime/catalog/lifecycle/lifecycle.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const kinds = createKinds({} as Parameters<typeof createKinds>[0])
@@ -38,7 +38,7 @@ const places: Record<PartKind, readonly string[]> = {
     'src/features/skills/installed-skills.ts',
     'src/features/skills/skill-search.ts',
     // What it was offered with goes with it, and nothing of a plugin by its name.
-    'src/runtime/catalog/lifecycle/set-exposure.ts',
+    'src/runtime/catalog/lifecycle/lifecycle.ts',
     // Of a skill, not of a part: whether it is a persona.
     'src/features/skills/skill-index.ts',
     'src/features/skills/skill-views.ts',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SearchDocument } from '#contracts/search.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { namedFiles } from '../../../src/runtime/catalog/search/named-files.ts'
+import { namedFiles } from '../../../src/runtime/catalog/search/query.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { clausesOf } from '../../../src/runtime/catalog/search/words.ts'
 

@@ -2,7 +2,7 @@ import { transformSync } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '#contracts/json.ts'
 import { bundledPlugins } from '../../../src/bundled.gen.ts'
-import { namesIn } from '../../../src/runtime/catalog/code-mode.ts'
+import { namesIn } from '../../../src/runtime/catalog/toolset.ts'
 import { toSignature } from '../../../src/runtime/catalog/signatures.ts'
 import { createRandom } from '../../fakes/random.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import { frontPage, type Front } from '../../../src/surfaces/console/page.ts'
+import { frontPage, type Front } from '../../../src/surfaces/console/front.ts'
 import { createFakeApp, errorOf, testKey, type FakeOptions } from '../../fakes/http-deps.ts'
 
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'

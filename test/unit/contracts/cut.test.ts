@@ -40,7 +40,7 @@ describe('a text that is cut', () => {
       'features/access/key-administration.ts',
       'features/access/network.ts',
       'features/access/trust-administration.ts',
-      'features/mcp-servers/tool-names.ts',
+      'features/mcp-servers/listing.ts',
       'features/plugins/capabilities/isolate-meter.ts',
       'runtime/session/storage/run-id.ts',
     ])

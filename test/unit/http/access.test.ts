@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { roles, type Role } from '../../../src/contracts/keys.ts'
-import { createAuthenticator } from '../../../src/features/access/authenticator.ts'
+import { createAuthenticator } from '../../../src/features/access/logins.ts'
 import { createKeyAdministration } from '../../../src/features/access/key-administration.ts'
 import type { Access } from '../../../src/platform/routes/route.ts'
 import { createCountedSources, createFakeApp, errorOf, testKey } from '../../fakes/http-deps.ts'

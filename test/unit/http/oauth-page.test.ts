@@ -5,11 +5,15 @@ import { roles, type Role } from '../../../src/contracts/keys.ts'
 import { roleWithin, scopesOfRole } from '../../../src/features/access/types/scopes.ts'
 import { scopes, type Scope } from '../../../src/contracts/scopes.ts'
 import { scopesFor } from '../../../src/platform/routes/types/scopes.ts'
-import { guarded } from '../../../src/platform/routes/guard.ts'
+import { guarded } from '../../../src/platform/routes/mount.ts'
 import type { Access } from '../../../src/platform/routes/route.ts'
 import type { HttpEnv } from '../../../src/platform/routes/types.ts'
-import { formTargets } from '../../../src/surfaces/sign-in/oauth.ts'
-import { consentPage, pageResponse, refusalPage } from '../../../src/surfaces/sign-in/page.ts'
+import {
+  formTargets,
+  consentPage,
+  pageResponse,
+  refusalPage,
+} from '../../../src/surfaces/sign-in/oauth.ts'
 import { access, routesOf } from '../../fakes/routes.ts'
 
 const consent: Consent = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAuthenticator } from '../../../src/features/access/authenticator.ts'
+import { createAuthenticator } from '../../../src/features/access/logins.ts'
 import { statusOf } from '../../../src/platform/routes/errors.ts'
 import { createFakeApp, errorOf, testKey, testSession } from '../../fakes/http-deps.ts'
 import { noOtherKeys } from '../../fakes/keys.ts'

@@ -4,7 +4,7 @@ export default [
     name: 'roles',
     what: 'I26: a route answers the roles it is for',
     test: 'access.test.ts',
-    file: 'src/platform/routes/guard.ts',
+    file: 'src/platform/routes/mount.ts',
     find: 'if (token ? has(token.scopes) : allowed.includes(role))',
     replace: 'if (token ? has(token.scopes) : true)',
   },

@@ -6,7 +6,7 @@ import { addUsage, unlimited, zeroUsage } from '#contracts/lease.ts'
 import type { ModelCallOptions, ModelEstimate, ModelRequest } from '#contracts/model.ts'
 import { createGenerate } from '../../../src/runtime/kernel/leases/generate.ts'
 import { createLedger } from '../../../src/runtime/kernel/leases/ledger.ts'
-import { fittedRequest } from '../../../src/platform/models/fitted-request.ts'
+import { fittedRequest } from '../../../src/platform/models/model-providers.ts'
 import { createFakeClock } from '../../fakes/kernel.ts'
 
 const estimate = { tokens: 5_000, costNanoUsd: 900 }

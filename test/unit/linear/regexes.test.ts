@@ -11,9 +11,8 @@ const madeLater: Readonly<Record<string, string>> = {
     'parts of one length: each match begins where the one before ended',
   'src/features/plugins/secrets/placeholders.ts': 'a fixed text around at most 64 characters',
   'src/platform/models/openai/failures.ts': 'the name of a model, each character of it escaped',
-  'src/platform/models/offline/arguments.ts':
-    'the name of an argument, each character of it escaped',
-  'src/runtime/catalog/code-mode.ts': 'two parts, each behind a mark that no part has',
+  'src/platform/models/offline/plan.ts': 'the name of an argument, each character of it escaped',
+  'src/runtime/catalog/toolset.ts': 'two parts, each behind a mark that no part has',
   'plugins/price-monitor/find-price.ts': 'an attribute of at most 300 characters',
 }
 

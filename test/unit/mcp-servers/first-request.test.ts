@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { McpServerConfig } from '../../../src/runtime/catalog/types/mcp.ts'
-import { replied } from '../../../src/features/mcp-servers/replied.ts'
+import { replied } from '../../../src/features/mcp-servers/server-parts.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'
 import { createFakeMcp } from '../../fakes/mcp-server.ts'
 

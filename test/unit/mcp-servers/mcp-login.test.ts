@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import type { McpFinished } from '../../../src/runtime/catalog/types/mcp-administration.ts'
-import { finishMcpLogin } from '../../../src/features/mcp-servers/routes/finish-login.ts'
+import { finishMcpLogin } from '../../../src/features/mcp-servers/routes/callback-routes.ts'
 import { createFakeApp, testKey } from '../../fakes/http-deps.ts'
 
 it.each([

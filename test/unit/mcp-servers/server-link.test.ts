@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import { replied } from '../../../src/features/mcp-servers/replied.ts'
+import { replied } from '../../../src/features/mcp-servers/server-parts.ts'
 import { createSentSecrets } from '../../../src/features/mcp-servers/sent-secrets.ts'
 import { createReplyRedactor } from '../../../src/features/plugins/secrets/reply-redactor.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'

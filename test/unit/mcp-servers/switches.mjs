@@ -28,7 +28,7 @@ export default [
     name: 'mcp-late-token',
     what: 'T16: what comes back late to a server that was removed is not kept',
     test: 'server-parts.test.ts',
-    file: 'src/features/mcp-servers/until-left.ts',
+    file: 'src/features/mcp-servers/server-parts.ts',
     find: 'void (isLeft || store.put(key, value))',
     replace: 'store.put(key, value)',
   },

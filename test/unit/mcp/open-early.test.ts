@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isClosable, openEarly } from '../../../src/surfaces/mcp/open-early.ts'
+import { isClosable, openEarly } from '../../../src/surfaces/mcp/mcp.ts'
 
 const atOnce = { sleep: async () => {} }
 const never = { sleep: () => new Promise<void>(() => {}) }

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest'
 import { createBundleStore } from '../../../src/features/plugins/store/bundles.ts'
 import { createChangeFacts } from '../../../src/features/plugins/store/change-facts.ts'
-import { createKeptVersions } from '../../../src/features/plugins/store/kept-versions.ts'
-import { createPluginStore } from '../../../src/features/plugins/store/plugins.ts'
+import {
+  createKeptVersions,
+  createPluginStore,
+} from '../../../src/features/plugins/store/plugins.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 

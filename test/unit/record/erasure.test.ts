@@ -4,10 +4,14 @@ import { deploymentEventSchemas } from '#contracts/events/deployment-event-schem
 import { eventSchemas } from '#contracts/event-schemas.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
 import { createDeploymentLog } from '../../../src/platform/d1/deployment-log.ts'
-import { createRecordPlaces } from '../../../src/features/record/store/erasure/record.ts'
-import { createTablePlaces } from '../../../src/features/record/store/erasure/table-places.ts'
-import { erasedTables } from '../../../src/features/record/store/erasure/tables.ts'
-import { withoutTexts } from '../../../src/features/record/store/erasure/without-texts.ts'
+import {
+  createRecordPlaces,
+  withoutTexts,
+} from '../../../src/features/record/store/erasure/record.ts'
+import {
+  createTablePlaces,
+  erasedTables,
+} from '../../../src/features/record/store/erasure/table-places.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'

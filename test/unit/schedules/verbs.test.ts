@@ -5,7 +5,7 @@ import type {
   ScheduleView,
 } from '../../../src/runtime/session/types/schedule.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/features/schedules/keeper.ts'
-import { createEditVerbs } from '../../../src/features/schedules/edit.ts'
+import { createEditVerbs } from '../../../src/features/schedules/host.ts'
 import { checkAddress } from '../../../src/platform/outbound/address.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/features/schedules/rows.ts'
 import { jitterOf } from '../../../src/features/schedules/slots.ts'

@@ -31,7 +31,7 @@ test('nothing asks zod for JSON Schema but what writes docs/openapi.json beforeh
     .filter((path) =>
       /toJSONSchema|jsonSchema\.(?:input|output)/.test(textOf(join(root, 'src', path))),
     )
-  expect(asks).toEqual(['surfaces/http/openapi/schema.ts'])
+  expect(asks).toEqual(['surfaces/http/openapi/document.ts'])
   expect(textOf(join(root, 'src/surfaces/http/app.ts'))).not.toContain('./schema.ts')
   expect(z.toJSONSchema(z.string())).toMatchObject({ type: 'string' })
 })

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { deleteSession, removeRows } from '../../../src/runtime/session/upkeep/deletion.ts'
+import {
+  deleteSession,
+  removeRows,
+  createEnding,
+} from '../../../src/runtime/session/upkeep/ending.ts'
 import { createRetention } from '../../../src/runtime/session/upkeep/retention.ts'
-import { createEnding } from '../../../src/runtime/session/upkeep/ending.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
 import { runAt, turnOf } from '../../fakes/stored-runs.ts'

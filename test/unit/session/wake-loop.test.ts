@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defaultTiming } from '#runtime/session/types/runtime.ts'
-import { createAlarms } from '../../../src/runtime/session/alarms.ts'
+import { createAlarms } from '../../../src/runtime/session/session.ts'
 import { createMeter } from '../../../src/runtime/session/storage/meter.ts'
 import { createWakeWatch } from '../../../src/runtime/session/upkeep/wake-loop.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { nearlySame, similarity, sketchOf } from '../../../src/features/skills/drafts/similarity.ts'
+import { nearlySame, similarity, sketchOf } from '../../../src/features/skills/drafts/emit-skill.ts'
 
 const folder = join(import.meta.dirname, '../../../skills')
 const shipped = readdirSync(folder).map((name) => {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { unzipSync, strFromU8 } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import type { SkillSource } from '../../../src/runtime/catalog/types/skill.ts'
-import { createSkillShelf } from '../../../src/features/skills/skill-shelf.ts'
-import { storedZip } from '../../../src/features/skills/stored-zip.ts'
+import { createSkillShelf, storedZip } from '../../../src/features/skills/skill-shelf.ts'
 import { libraryOf, shelfOf, skillSource } from '../../fakes/skills.ts'
 
 const digestOf = (bytes: Uint8Array | string) =>

@@ -3,7 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { Delivery } from '#runtime/session/types/lineage.ts'
 import type { SubmitRequest } from '#runtime/session/types/submission.ts'
-import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/ending.ts'
 import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {
   beginByOutcome,

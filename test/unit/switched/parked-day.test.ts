@@ -4,7 +4,7 @@ import { defaultPrincipalTiming, type PrincipalLedger } from '#runtime/session/t
 import type { RunOutcome } from '#runtime/session/types/run-view.ts'
 import { createDayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'
-import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/ending.ts'
 import { decideCalls, takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
 import { spendingOf } from '../../../src/runtime/session/log/views.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'

@@ -4,7 +4,7 @@ import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { SessionRuntime } from '#runtime/session/types/runtime.ts'
 import type { Lineage } from '#runtime/session/types/lineage.ts'
 import type { RunOutcome } from '#runtime/session/types/run-view.ts'
-import { deleteSession } from '../../../src/runtime/session/upkeep/deletion.ts'
+import { deleteSession } from '../../../src/runtime/session/upkeep/ending.ts'
 import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {
   decideCalls,

@@ -1,15 +1,51 @@
-import type { GrantStore, OAuthGrant, OAuthService } from '../types/oauth.ts'
-import type { Client } from '#contracts/operations.ts'
+import * as z from 'zod'
+import type { OAuthGrant, GrantStore, OAuthService } from '../types/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
+import type { Client } from '#contracts/operations.ts'
 import { eventOf, short } from './grant-record.ts'
 import type { Identity } from './identity.ts'
-import { hasEnded, type Sent } from './kept-grant.ts'
 import type { Library, Redemption } from './library.ts'
 import type { Limit } from './limit.ts'
 import type { OriginOf } from './origins.ts'
 import { parseProof } from './proof.ts'
 import { createRetiredTokens } from './retired-tokens.ts'
 import type { StrangersLog } from './strangers-log.ts'
+
+/** The fields of the library's grant row in KV that tell whether a code or token may end the grant. */
+const record = z.object({
+  clientId: z.string(),
+  authCodeId: z.string().optional(),
+  authCodeWrappedKey: z.string().optional(),
+  refreshTokenId: z.string().optional(),
+  previousRefreshTokenId: z.string().optional(),
+})
+
+/** A code or token that a client sent and the library answered. */
+interface Sent {
+  readonly secret: string
+  readonly isToken: boolean
+  /** The client's own id. The library has verified it. */
+  readonly client: string | undefined
+}
+
+/**
+ * Whether the library has ended this grant. KV may show a deleted grant for a minute more; then the code or token
+ * decides, by the rules of the library. One read, whose key is made from the grant: a sent code or token must not
+ * choose the row.
+ */
+async function hasEnded(
+  { kv, sha256 }: Pick<Sources, 'sha256'> & { readonly kv: KVNamespace },
+  { principal, libraryId }: OAuthGrant,
+  { secret, isToken, client }: Sent,
+): Promise<boolean> {
+  const value: unknown = await kv.get(`grant:${encodeURIComponent(principal)}:${libraryId}`, 'json')
+  if (value === null) return true
+  const kept = record.safeParse(value).data
+  if (!kept || kept.clientId !== client) return false
+  const hash = sha256(secret)
+  if (isToken) return kept.refreshTokenId === hash || kept.previousRefreshTokenId === hash
+  return kept.authCodeId === hash && kept.authCodeWrappedKey === undefined
+}
 
 const decoder = new TextDecoder()
 /** How long an ended grant stays on the list. */

@@ -1,5 +1,7 @@
-import type { DocumentInfo, NewPassage } from '#features/record/types/knowledge.ts'
 import type { NotePlace } from '#contracts/long-term.ts'
+import { tablesMark } from '#contracts/object-tables.ts'
+import type { NoteStorage } from '../long-term/note-rows.ts'
+import type { DocumentInfo, NewPassage } from '#features/record/types/knowledge.ts'
 import type { IndexedNote } from '../long-term/indexed-note.ts'
 import {
   createNoteBook,
@@ -8,8 +10,50 @@ import {
   type NoteBook,
   type NoteStoreDeps,
 } from '../long-term/note-book.ts'
-import type { NoteStorage } from '../long-term/note-rows.ts'
-import { createDocumentRows, type DocumentRow, type DocumentRows } from './document-rows.ts'
+
+/** A stored document: its name is sealed, too. */
+interface DocumentRow {
+  readonly id: string
+  readonly place: NotePlace
+  readonly sealed: Uint8Array<ArrayBuffer>
+}
+
+/** The rows of an object's documents; the table is made with the first document. */
+interface DocumentRows {
+  readonly get: (id: string) => DocumentRow | undefined
+  /** In the order of their ids. */
+  readonly all: () => readonly DocumentRow[]
+  readonly put: (row: DocumentRow) => void
+  readonly remove: (id: string) => void
+  readonly drop: () => void
+}
+
+/** @param storage Of the object that keeps the documents. */
+function createDocumentRows({ sql }: Pick<NoteStorage, 'sql'>): DocumentRows {
+  const exec = (query: string, ...values: (string | Uint8Array)[]) =>
+    sql.exec(query, ...values).toArray()
+  const read: typeof exec = (query, ...values) =>
+    exec(`SELECT 1 FROM sqlite_master WHERE name = 'knowledge_documents'`).length > 0
+      ? exec(query, ...values)
+      : []
+  return {
+    get: (id) => read('SELECT * FROM knowledge_documents WHERE id = ?', id).map(toRow)[0],
+    all: () => read('SELECT * FROM knowledge_documents ORDER BY id').map(toRow),
+    put({ id, place, sealed }) {
+      exec(`CREATE TABLE IF NOT EXISTS knowledge_documents (${tablesMark}
+        id TEXT PRIMARY KEY, place TEXT NOT NULL, sealed BLOB NOT NULL) STRICT;`)
+      exec('INSERT OR REPLACE INTO knowledge_documents VALUES (?, ?, ?)', id, place, sealed)
+    },
+    remove: (id) => void read('DELETE FROM knowledge_documents WHERE id = ?', id),
+    drop: () => void exec('DROP TABLE IF EXISTS knowledge_documents'),
+  }
+}
+
+const toRow = (row: Readonly<Record<string, unknown>>): DocumentRow => ({
+  id: String(row['id']),
+  place: String(row['place']) as NotePlace,
+  sealed: new Uint8Array(row['sealed'] as ArrayBuffer),
+})
 
 /** The sealed part of a passage; the document's own row has its name and author. */
 export interface PassageBody extends NewPassage {

@@ -1,16 +1,124 @@
-import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { maxDocumentsOfPlace } from '../types.ts'
 import type {
   DocumentInfo,
-  FoundPassage,
   KnowledgeAnswer,
   KnowledgeRequest,
+  NewPassage,
+  FoundPassage,
   KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
-import { isIn, oneChangeAtATime, statsOf, type NoteStoreDeps } from '../long-term/note-book.ts'
+import type { NotePlace } from '#contracts/long-term.ts'
+import type { IndexedNote } from '../long-term/indexed-note.ts'
+import {
+  isIn,
+  toScope,
+  type NoteStoreDeps,
+  oneChangeAtATime,
+  statsOf,
+} from '../long-term/note-book.ts'
+import {
+  toId,
+  type DocumentBody,
+  type DocumentBook,
+  createDocumentBook,
+  type PassageBody,
+} from './document-book.ts'
+import { defined } from '#contracts/defined.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
-import { createDocumentBook, type PassageBody } from './document-book.ts'
-import { putDocument } from './put-document.ts'
+
+const maxBytesOfPlace = 8 * 1024 * 1024
+/** The most of all places of an object together, in limits of one place: their words are loaded into memory. */
+const mostPlaces = 2
+
+/** Puts a document in the place of the one of its name, all or nothing; the same again changes nothing. */
+async function putDocument(
+  {
+    place,
+    document,
+    passages,
+    by,
+    dryRun = false,
+  }: Extract<KnowledgeRequest, { readonly verb: 'put' }>,
+  documents: DocumentBook,
+  deps: Pick<NoteStoreDeps, 'clock' | 'ids'>,
+): Promise<KnowledgeAnswer> {
+  const { book, rows } = documents
+  // The id comes of the key, and the key is made with the first document: before that a dry run knows of none.
+  const isNameless = dryRun && !book.rows.key()
+  const number = isNameless ? 0 : await documents.numberOf(place, document.name)
+  const id = toId(number)
+  const row = rows.get(id)
+  const there = row && (await documents.open(row))
+  if (there && isSame(there, document)) return { state: 'same', documents: [there] }
+  const gone = documents.passagesOf([id]).map((note) => note.id)
+  checkRoom(documents, { place, gone, isNew: !there, passages })
+  const nowMs = deps.clock.nowMs()
+  const body: DocumentBody = {
+    ...document,
+    passages: passages.length,
+    addedAtMs: there?.addedAtMs ?? nowMs,
+    updatedAtMs: nowMs,
+  }
+  const writer = by === undefined ? {} : { by }
+  const answer = {
+    state: there ? 'changed' : 'added',
+    documents: [{ id, ...toScope(place), ...body }],
+  } as const
+  if (dryRun) return answer
+  const called = [document.title, document.name].filter(Boolean).join(' ')
+  const written = passages.map((passage, at) => ({
+    id: deps.ids.next('pas'),
+    place,
+    conversation: number,
+    sessions: [],
+    body: { ...passage, document: id, part: at + 1, called, updatedAtMs: nowMs },
+  }))
+  const sealed = await documents.seal({ id, place }, { ...body, ...writer })
+  await book.write(written, gone, () => rows.put(sealed))
+  return answer
+}
+
+type Compared = Pick<DocumentInfo, 'hash' | 'label'>
+
+const isSame = (one: Compared, other: Compared): boolean =>
+  one.hash === other.hash &&
+  one.label.integrity === other.label.integrity &&
+  one.label.confidentiality === other.label.confidentiality
+
+/** Refuses a document that does not fit, before anything is written. A document that it replaces makes room. */
+function checkRoom(
+  { book, rows }: DocumentBook,
+  {
+    place,
+    gone,
+    isNew,
+    passages,
+  }: {
+    readonly place: NotePlace
+    readonly gone: readonly string[]
+    readonly isNew: boolean
+    readonly passages: readonly NewPassage[]
+  },
+): void {
+  const own = rows.all().filter((one) => one.place === place).length
+  if (isNew && own >= maxDocumentsOfPlace)
+    throw full(`there are ${own} documents, and ${maxDocumentsOfPlace} is the most`)
+  const going = new Set(gone)
+  // Sealed, and its words beside it: as much again, at most.
+  const encoder = new TextEncoder()
+  const more = passages.reduce((sum, { text }) => sum + 2 * encoder.encode(text).length, 0)
+  const bytesOf = (all: readonly IndexedNote[]) =>
+    all.reduce((sum, { id, bytes }) => sum + (going.has(id) ? 0 : bytes), more)
+  if (bytesOf(book.index().all(isIn([place]))) > maxBytesOfPlace)
+    throw full(`${mib(maxBytesOfPlace)} is the most`)
+  if (bytesOf(book.index().all(isIn(undefined))) > mostPlaces * maxBytesOfPlace)
+    throw full(`${mib(mostPlaces * maxBytesOfPlace)} is the most for you and all your agents`)
+}
+
+const mib = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+const full = (why: string) =>
+  new IsolaError('request_conflict', `There is no room for this document: ${why}. Remove some.`)
 
 type Asked<Verb extends KnowledgeRequest['verb']> = Extract<KnowledgeRequest, { verb: Verb }>
 

@@ -1,14 +1,19 @@
-import type { OutsideAddress } from '#contracts/network-rule.ts'
-import type { Capabilities, PluginRequest, PluginTools } from '#contracts/plugin.ts'
-import { keeperOf } from '../types/shared-parts.ts'
-import { type SharedPart } from '#contracts/shared-parts.ts'
-import type { Usage } from '#contracts/lease.ts'
+import {
+  ToolError,
+  type Capabilities,
+  type PluginRequest,
+  type PluginTools,
+} from '#contracts/plugin.ts'
+import { headOf } from '#contracts/cut.ts'
+import type { EventData, EventDraft } from '#contracts/event.ts'
+import { levelOf } from '../types/log-level.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
+import { keeperOf } from '../types/shared-parts.ts'
+import type { SharedPart } from '#contracts/shared-parts.ts'
+import type { Usage } from '#contracts/lease.ts'
 import { createPluginModel } from './ask-model.ts'
-import { createCallEnd } from './call-end.ts'
 import { createEmit } from './emit-event.ts'
-import { createGuard, guardAll } from './call-guard.ts'
-import { createLog, toLevel, toNumbers } from './call-log.ts'
 import { createPluginTools } from './call-tools.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
 import {
@@ -28,6 +33,102 @@ import { createPluginRequest, type OnAsk } from './plugin-request.ts'
 import { createRefuse } from './refusal.ts'
 import { createCallSecrets } from '../secrets/call-secrets.ts'
 import { createPluginSecrets } from '../secrets/secret-capability.ts'
+
+/** The end of one call. An AbortController is made only for a listener: it costs more than most calls do. */
+interface CallEnd {
+  readonly isOver: () => boolean
+  readonly throwIfAborted: () => void
+  readonly signal: () => AbortSignal
+  readonly end: () => void
+}
+
+/** The end of a running call. */
+function createCallEnd(): CallEnd {
+  const state: { isOver: boolean; controller?: AbortController } = { isOver: false }
+  const isOver = (): boolean => state.isOver
+  const reason = () => new ToolError('tool_failed', { message: 'This call is over.' })
+  return {
+    isOver,
+    throwIfAborted() {
+      if (isOver()) throw reason()
+    },
+    signal() {
+      if (!state.controller) {
+        state.controller = new AbortController()
+        if (isOver()) state.controller.abort(reason())
+      }
+      return state.controller.signal
+    },
+    end() {
+      state.isOver = true
+      state.controller?.abort(reason())
+    },
+  }
+}
+
+const maxLogChars = 2_000
+const maxLogsPerCall = 200
+
+/**
+ * Emits a plugin's log lines of a call: the first 200 lines, of at most 2,000 characters each, until the call is
+ * over.
+ */
+function createLog(context: ToolContext, over: CallEnd) {
+  let count = 0
+  return (message: string, toDraft: (said: Said) => EventDraft): void => {
+    count += 1
+    if (over.isOver() || count > maxLogsPerCall) return
+    const shown = headOf(String(message), maxLogChars).toWellFormed()
+    context.emit(toDraft({ call: context.call, message: shown }))
+  }
+}
+
+interface Said {
+  readonly call: string
+  readonly message: string
+}
+
+/** An invalid level is left out: a log line is for people, and no reason to fail a call. */
+const toLevel = (level: unknown): Pick<EventData<'tool_log'>, 'level'> => {
+  const known = levelOf(level)
+  return known === undefined ? {} : { level: known }
+}
+
+/** A call's progress as numbers; `{}` without valid numbers. */
+function toNumbers(at: unknown): Pick<EventData<'tool_progress'>, 'progress' | 'total'> {
+  const { progress, total } = Object(at) as {
+    readonly progress?: unknown
+    readonly total?: unknown
+  }
+  if (typeof progress !== 'number' || !Number.isFinite(progress)) return {}
+  const isTotal = typeof total === 'number' && Number.isFinite(total)
+  return { progress, ...(isTotal && { total }) }
+}
+
+/** Wraps a function so that it works, and answers, only until the call is over. */
+type Guard = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
+
+/**
+ * A plugin may keep a function beyond its call: it must neither work nor answer then.
+ *
+ * @param check Throws if a grant may not be used now.
+ */
+function createGuard(over: CallEnd, check?: () => Promise<void>): Guard {
+  return (run) =>
+    async (...args) => {
+      over.throwIfAborted()
+      await check?.()
+      const answer = await run(...args)
+      over.throwIfAborted()
+      return answer
+    }
+}
+
+/** Guards all functions of an object. */
+function guardAll<T extends object>(guard: Guard, functions: T): T {
+  const guarded = Object.entries(functions).map(([name, run]) => [name, guard(run as never)])
+  return Object.fromEntries(guarded) as T
+}
 
 /** The capabilities of one call, and the function that ends them. */
 export interface OpenCapabilities {

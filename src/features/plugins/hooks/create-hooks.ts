@@ -1,12 +1,34 @@
-import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'
 import type { SubAgentStopped, ToolHooks } from '#runtime/kernel/types/policy.ts'
+import type { HookEvent } from '#contracts/plugin.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'
+import { toHookContext } from './hook-context.ts'
+import { listenersAt } from './listeners.ts'
+import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'
 import type { EndedSession } from '#runtime/session/types/session-view.ts'
 import { defaultHookTimeoutMs } from '../sandbox/call-limits.ts'
-import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { createSummaryHooks, withModelHooks } from './model-hooks.ts'
 import { createSessionEnded, type SessionHooksDeps } from './session-hooks.ts'
-import { createSubAgentStopped } from './sub-agent-hooks.ts'
 import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
+
+const on = 'subAgentStop'
+
+/** Informs the listening plugins of a sub-agent's result; their answers change nothing. */
+function createSubAgentStopped(
+  plugins: readonly LoadedPlugin[],
+  deps: AskPointDeps,
+): SubAgentStopped | undefined {
+  const listeners = listenersAt(plugins, on)
+  if (listeners.length === 0) return undefined
+  return async ({ agent, child, state, error, text }, context) => {
+    const { session, run, principal } = context
+    const result = { session: child, state, ...(error && { error: { ...error } }) }
+    const event: HookEvent = { on, session, run, agent, principal, result, text }
+    const changed: Asked['changed'] = (told) => told
+    const asked = { event, name: agent, context: toHookContext(context), changed }
+    await askPoint({ on, asked: [asked], listeners }, deps)
+  }
+}
 
 /** Dependencies of the hooks. */
 export interface HooksDeps extends Omit<ToolHooksDeps & SessionHooksDeps, 'hookTimeoutMs'> {

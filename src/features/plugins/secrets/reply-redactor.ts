@@ -1,5 +1,101 @@
 import { failed } from './call-secrets.ts'
-import { formsOf, fromBytes, toBinary, toBytes } from './value-forms.ts'
+
+type Encode = (text: string) => string
+
+const json: Encode = (text) => JSON.stringify(text).slice(1, -1)
+const escaped = (pattern: RegExp) => (text: string) =>
+  json(text).replace(pattern, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const strict: Encode = (text) =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+const lowerHex: Encode = (text) => text.replace(/%[0-9A-F]{2}/g, (triplet) => triplet.toLowerCase())
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const html: Encode = (text) => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
+
+/**
+ * How an honest server may encode a value in its answer: in JSON (plain; within JSON; with escaped slashes; for HTML;
+ * in ASCII), in an address or a form, in a page. A secret of letters and digits has the same form in all of them.
+ */
+const encodings: readonly Encode[] = [
+  (text) => text,
+  json,
+  (text) => json(json(text)),
+  (text) => json(text).replaceAll('/', '\\/'),
+  escaped(/[<>&]/g),
+  escaped(/[\u007f-\uffff]/g),
+  (text) => escaped(/[\u007f-\uffff]/g)(text).replaceAll('/', '\\/'),
+  encodeURIComponent,
+  encodeURI,
+  strict,
+  (text) => lowerHex(strict(text)),
+  (text) => strict(text).replaceAll('%20', '+'),
+  html,
+  (text) => html(text).replaceAll('&#39;', '&#x27;'),
+  // As a service writes it that reads UTF-8 bytes as Latin-1, as many do with decoded `Basic` credentials.
+  toBinary,
+]
+
+/** A shorter part of base64 could match by accident. */
+const minBase64Chars = 6
+
+/**
+ * The forms in which an honest server may return a value, as strings of bytes, the longest first: plain, in JSON, in
+ * an address, in HTML, and in base64 with any text around it (`user:value`, as in `Authorization`), in both
+ * alphabets. A token of letters and digits has at most 7 forms.
+ */
+function formsOf(value: string): readonly string[] {
+  // HTTP trims the space around a header's value, so the server returns it trimmed.
+  const written = (value.trim() || value).toWellFormed()
+  const forms = [
+    ...encodings.map((encode) => toBinary(encode(written))),
+    ...[written, json(written)].flatMap((text) => base64Forms(toBinary(text))),
+    // In a reply that is not UTF-8 a character is one byte.
+    ...(/[^\0-\u00ff]/.test(written) ? [] : [written]),
+  ]
+  return [...new Set(forms)].toSorted((one, other) => other.length - one.length)
+}
+
+/** The part of the value's base64 that does not depend on the text around it, for each of three alignments. */
+function base64Forms(plain: string): readonly string[] {
+  const inner = [0, 1, 2].map((before) => {
+    const text = btoa('\0'.repeat(before) + plain)
+    const last = Math.floor(((before + plain.length) * 8) / 6)
+    return text.slice([0, 2, 3][before], last)
+  })
+  return inner
+    .filter((text) => text.length >= minBase64Chars)
+    .flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+}
+
+/** UTF-8, with one character for each byte. */
+function toBinary(text: string): string {
+  return fromBytes(new TextEncoder().encode(text))
+}
+
+const chunk = 8_192
+
+/** Bytes as a text with one character each, for searching. */
+function fromBytes(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += chunk)
+    text += String.fromCharCode(...bytes.subarray(at, at + chunk))
+  return text
+}
+
+/** The bytes of such a text. */
+function toBytes(binary: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(binary.length)
+  for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at)
+  return bytes
+}
 
 const mark = '[redacted]'
 

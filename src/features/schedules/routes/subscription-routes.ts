@@ -1,4 +1,8 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
+import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
+import { toListing, toSlotListing } from './listing.ts'
+import { type FiringListing, type SubscriptionListing, firing, subscription } from './replies.ts'
 import { pauseRequest, schedulesQuery } from '../types/schedule-requests.ts'
 import {
   firingsQuery,
@@ -8,7 +12,6 @@ import {
 import { flag, text } from '#platform/routes/shapes.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { keeperOf } from '../types/schedule-keeper.ts'
-import type { Schedule } from '#runtime/session/types/schedule.ts'
 import { toSubscriptionSpec } from '../types/subscription-spec.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { noBody } from '#platform/routes/answer.ts'
@@ -27,8 +30,56 @@ import {
   type ScheduleDeps,
 } from '#runtime/session/requests/own.ts'
 import { removeSchedule } from './remove.ts'
-import { firing, subscription } from './replies.ts'
-import { toFiringListing, toSubscriptionListing } from './subscription-listing.ts'
+
+/** A subscription as the API shows it. */
+function toSubscriptionListing(one: Schedule, nowMs: number): SubscriptionListing {
+  const { session, when, work } = one.spec
+  const { id, owner, principal, name, paused, limits, daily, stopAfterFailures, deliver, ...of } =
+    toListing(one, nowMs)
+  if (!('event' in when)) throw new Error('It is no subscription.')
+  const { ttlMs, event, where, maxDepth, of: whose } = when
+  const { agent, ...asked } = work
+  return {
+    id,
+    owner,
+    principal,
+    name,
+    state: paused ? 'paused' : 'active',
+    ...defined({ paused }),
+    event,
+    ...defined({ where }),
+    of: whose,
+    agent,
+    task: 'task' in asked ? asked.task : asked.tool,
+    ...('model' in asked && { model: asked.model }),
+    ...defined({ session }),
+    ttlMinutes: ttlMs / 60_000,
+    maxDepth,
+    ...defined({ limits }),
+    daily,
+    stopAfterFailures,
+    deliver,
+    createdAtMs: of.createdAtMs,
+    failures: of.failures,
+    today: of.today,
+  }
+}
+
+/** A firing as the API shows it: the event's origin, without its payload. */
+function toFiringListing(slot: Slot): FiringListing {
+  const { slotMs, isManual: _, ...rest } = toSlotListing(slot)
+  const { cause, count } = slot
+  const firing = { atMs: slotMs, ...rest, ...defined({ count }) }
+  if (!cause) return firing
+  const { id, name, principal, session, run, trace, chain } = cause
+  return {
+    ...firing,
+    event: { id, name, principal, session, run },
+    trace,
+    depth: chain.depth,
+    expiresAtMs: chain.expiresAtMs,
+  }
+}
 
 const kind = 'subscription'
 const params = { id: 'The subscription’s id: `sub_` and 22 characters.' }

@@ -1,18 +1,74 @@
-import { noGeneration, type Generation } from '../types/generation.ts'
+import { exposureDiff, withoutOwner, withoutSkill, type Exposure } from '../types/exposure.ts'
+import { exposureOf, type Generation, noGeneration } from '../types/generation.ts'
+import type { PartKindEntry, PartOutcome, PartKinds, DecidingPart } from '../types/part-kind.ts'
+import type { McpDecisions } from '../types/mcp-administration.ts'
+import { bundledKind, pluginKind, type PluginKindDeps } from './plugin-kind.ts'
+import { mcpKind } from './servers.ts'
+import { policyKind } from './policy-kind.ts'
+import { skillKind, type SkillKindDeps } from './skill-kind.ts'
 import type { HookPoint } from '../types/manifest.ts'
-import type { DecidingPart, PartKinds, PartOutcome } from '../types/part-kind.ts'
 import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
 import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'
 import { disable } from './allow.ts'
 import { idOf, ownerIdOf } from './changes.ts'
 import { decide } from './decide.ts'
-import { createKinds, type KindsDeps } from './kinds.ts'
 import { keepNames, type NamesKept } from './look-alikes.ts'
 import { createProof, type ProveDeps } from './prove.ts'
 import { sinceFor } from './quota.ts'
 import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
 import { createChangeWriter, type Writing } from './write-change.ts'
+
+const pinned = (exposed: Exposure) => ({ exposure: [{ id: 'exposure' as const, exposed }] })
+
+/** Sets another exposure over the same plugins: a generation of its own, with the changed lines on the record. */
+function setExposure(exposed: Exposure, now: Generation): PartOutcome {
+  const { added, removed, lines } = exposureDiff(exposureOf(now), exposed)
+  const isSame = lines.length === 0
+  return {
+    ...(!isSame && { pins: pinned(exposed) }),
+    told: { type: 'exposure_changed', data: { added, removed } },
+    notes: isSame ? ['This is offered already.'] : lines,
+  }
+}
+
+/** The kind of the exposure to MCP clients. Going back to an earlier generation does not change it. */
+const exposureKind: PartKindEntry<'exposure'> = {
+  kind: 'exposure',
+  decide: (change, { generation }) =>
+    change.do === 'expose' ? Promise.resolve(setExposure(change.exposed, generation)) : undefined,
+  restore: async () => ({ notes: [] }),
+  // Removes the exposure of a removed plugin, server or skill: a later one of the same name is not exposed by it.
+  left({ kind, id }, now) {
+    const without = kind === 'skill' ? withoutSkill : withoutOwner
+    const exposed = without(exposureOf(now), id)
+    const { removed } = exposureDiff(exposureOf(now), exposed)
+    if (removed.length === 0) return undefined
+    return {
+      pins: pinned(exposed),
+      told: { unexposed: removed },
+      notes: removed.map((line) => `No longer offered at /mcp: ${line}`),
+    }
+  },
+  sources: () => [],
+  epoch: () => 0,
+  wire: () => 'always',
+}
+
+interface KindsDeps extends PluginKindDeps, Omit<SkillKindDeps, keyof PluginKindDeps> {
+  /** Decides changes of remote MCP servers; none are possible if absent. */
+  readonly servers?: McpDecisions | undefined
+}
+
+/** The table of what can be installed. A new kind is one more line here, and its pin in `runtime/catalog/types/generation.ts`. */
+export const createKinds = (deps: KindsDeps): PartKinds => ({
+  plugin: pluginKind(deps),
+  bundled: bundledKind(deps),
+  mcp: mcpKind(deps.servers),
+  policy: policyKind,
+  exposure: exposureKind,
+  skill: skillKind(deps),
+})
 
 /** The stores of plugins, and the port that tries out code. */
 export interface LifecycleDeps

@@ -1,6 +1,105 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
-import { deleteSession, removeRows, type DeletionParts } from './deletion.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Todo } from '../storage/todo.ts'
+import type { Courier } from '../waiting/courier.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
+import { deleteChildren, type ChildrenParts } from './subtree.ts'
+import type { Upkeep } from './upkeep.ts'
+
+/** Runs settled side by side: each is read as a whole. */
+const settledAtOnce = 8
+/** Settled runs between two notes of the progress: after a crash at most so many are settled again. */
+const notedEvery = 64
+/** A larger database is not dropped in one step, but some rows at a time. */
+const atOnceBytes = 8 * 1_048_576
+
+interface DeletionParts extends ChildrenParts {
+  readonly todo: Todo
+  readonly runs: Runs
+  readonly courier: Courier
+  readonly outbox: AuditOutbox
+  readonly upkeep: Upkeep
+}
+
+/**
+ * Deletes a session with everything below it, in bounded steps. Throws `request_unavailable` if a run is not over, or
+ * if another object could not be reached: the session stays then, and the next attempt does not repeat the finished
+ * steps. Once its rows begin to go, the session looks absent, and `removeRows` ends it, also after a crash.
+ */
+export async function deleteSession(
+  principal: string,
+  parts: DeletionParts,
+  { sessions, onSessionEnded }: Pick<SessionRuntime, 'sessions' | 'onSessionEnded'>,
+): Promise<void> {
+  const { runs, outbox, store, upkeep, courier } = parts
+  await runs.cancelAll('The session was deleted.')
+  if (!(await outbox.flush())) throw notYetDeletable()
+  // A session that waits for an outcome of this one would wait for ever.
+  await courier.carry()
+  if (!courier.isDone()) throw notYetDeletable()
+  await deleteChildren(principal, parts, sessions)
+  // The day keeps the spending of a deleted session; the children have reported theirs.
+  await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))
+  const { id: session = '', agent = '', lineage } = store.session() ?? {}
+  const rootSession = lineage?.rootSession ?? session
+  await onSessionEnded?.({ session, rootSession, shared: lineage?.shared, principal, agent })
+  await leaveList(parts)
+  if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
+  if (store.sizeBytes() > atOnceBytes) {
+    await upkeep.vanishLater()
+    store.close()
+  }
+  await removeRows(parts)
+}
+
+/**
+ * Before its rows go: a listed session that cannot be opened would stay on the list for ever. `isLeaving` is stored
+ * before that: no other object knows a session that is off the list and still has its rows.
+ */
+async function leaveList({ store, outbox, upkeep }: DeletionParts): Promise<void> {
+  const session = store.session()
+  if (!session) return
+  store.writeSession({ ...session, isLeaving: true })
+  try {
+    await upkeep.leaveLater()
+    await outbox.unlist()
+  } catch {
+    const { isLeaving: _stays, ...kept } = store.session() ?? session
+    store.writeSession(kept)
+    throw notYetDeletable()
+  }
+}
+
+/** Removes the rows of a deleted session. After a crash it goes on where it was. */
+export async function removeRows({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
+  while (store.isClosed() && store.removeSome()) await rest()
+  store.drop()
+  todo.drop()
+  await upkeep.end()
+}
+
+/** Stores its progress: one wake may not be enough for all runs, and the next attempt goes on there. */
+async function settleAll({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
+  const last = store.lastOrder()
+  for (let to = todo.settledUpTo(); to < last;) {
+    const from = to + 1
+    to = Math.min(to + settledAtOnce, last)
+    try {
+      await Promise.all(store.runs(from, to).map((row) => upkeep.settle(row)))
+    } catch (error) {
+      if (from > 1) todo.noteSettled(from - 1)
+      throw error
+    }
+    if (to < last && to % notedEvery === 0) todo.noteSettled(to)
+    await rest()
+  }
+}
+
+const notYetDeletable = () => {
+  const message = 'The record of this session could not be saved yet, so it is kept. Try again.'
+  return new IsolaError('request_unavailable', message)
+}
 
 /** Milliseconds between the answer to a deletion and the end of the database. */
 const vanishMs = 1_000

@@ -1,11 +1,68 @@
+import { defined } from '#contracts/defined.ts'
+import type { AgentResult } from '#contracts/agent.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
-import { brokenOff, type StreamView } from '#platform/routes/event-stream.ts'
 import { faultOf, howToGoOn } from '../chat-response.ts'
-import { type Change, createFold } from '../fold.ts'
-import { createOutputStream } from './output-stream.ts'
+import { type TokenCount, type Change, createFold } from '../fold.ts'
 import { type ResponseBody, type ResponseHead, toResource } from './resource.ts'
-import { completed, incomplete, type ResponseEnd, toResponseEnd } from './response-end.ts'
+import { brokenOff, type StreamView } from '#platform/routes/event-stream.ts'
+import { createOutputStream } from './output-stream.ts'
 import { createEmit, numberOfEnd } from './sequence.ts'
+
+/** The last event of a response, and how the response stands with it. */
+interface ResponseEnd {
+  readonly type: 'response.completed' | 'response.incomplete' | 'response.failed'
+  readonly body: ResponseBody
+}
+
+/** The end of a response that came to one: its run completed, or the client has calls to make. */
+const completed = (atMs: number, tokens: TokenCount): ResponseEnd => ({
+  type: 'response.completed',
+  body: { status: 'completed', completedAtMs: atMs, tokens },
+})
+
+/** The end of a response that could not be completed, and why. */
+const incomplete = (
+  tokens: TokenCount,
+  { code, message }: { readonly code: string; readonly message?: string },
+): ResponseEnd => ({
+  type: 'response.incomplete',
+  body: {
+    status: 'incomplete',
+    incompleteReason: code,
+    ...defined({ incompleteMessage: message }),
+    tokens,
+  },
+})
+
+/** How a run's result ends its response; `run` goes into what is said of a fault. */
+function toResponseEnd(
+  result: AgentResult,
+  {
+    run,
+    atMs,
+    tokens,
+  }: { readonly run: string; readonly atMs: number; readonly tokens: TokenCount },
+): ResponseEnd {
+  switch (result.state) {
+    case 'failed': {
+      const { code, message } = toOutgoingError(faultOf(result), run).body.error
+      return {
+        type: 'response.failed',
+        body: { status: 'failed', error: { code, message }, tokens },
+      }
+    }
+    case 'cancelled':
+      return { type: 'response.incomplete', body: { status: 'cancelled', tokens } }
+    case 'stopped':
+      return incomplete(tokens, result.error ?? { code: 'max_output_tokens' })
+    case 'completed': {
+      const { finishReason } = result
+      if (finishReason === undefined) return completed(atMs, tokens)
+      const code = finishReason === 'length' ? 'max_output_tokens' : finishReason
+      return incomplete(tokens, { code })
+    }
+  }
+}
 
 /** Whose response it is, and from where on it is shown. */
 export interface ResponseViewOptions {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isInRange } from '../../../../src/features/plugins/loading/version-range.ts'
+import { isInRange } from '../../../../src/features/plugins/loading/plugin-api.ts'
 
 test.each([
   ['1.0.0', '>=1.0 <2.0', true],

@@ -3,7 +3,7 @@ import {
   answersByCall,
   questionsOf,
   openQuestions,
-} from '../../../../src/runtime/session/entry/questions.ts'
+} from '../../../../src/runtime/session/entry/converse.ts'
 import type { RunView } from '../../../../src/runtime/session/types/run-view.ts'
 import { parked } from '../../../fakes/http-deps.ts'
 

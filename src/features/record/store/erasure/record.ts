@@ -1,9 +1,86 @@
 import type { ErasedPerson, ErasurePlace } from '../../types/erasure.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
-import { formsOf, renamed } from './renamed.ts'
-import { withoutTexts } from './without-texts.ts'
+
+/** Fields of events whose value is a principal, by name or by its object (`principal:<name>`). */
+const people: ReadonlySet<string> = new Set(['owner', 'principal', 'by', 'who'])
+/** Kinds of events whose `by` is a way or a grant, not a principal. */
+const byNobody: ReadonlySet<string> = new Set(['context_compacted', 'oauth_revoked'])
+/** Fields with lines of a policy or of an agent's needs; some lines begin with a principal. */
+const lines: ReadonlySet<string> = new Set(['added', 'removed', 'needs'])
+const headsOf = (name: string) => [`principal ${name}: `, `share ${name}: `]
+
+/** The JSON texts that show that a person may be named in a row. */
+const formsOf = (name: string): readonly string[] =>
+  [`${name}"`, `principal:${name}"`, ...headsOf(name)].map((form) => `"${form}`)
+
+/**
+ * The payload of an event with the pseudonym in place of the name. A name may also be a common word or the id of a
+ * plugin (`weather`), so keys are left alone, and so are values of fields that name no principal.
+ */
+function renamed(
+  data: JsonObject,
+  type: string,
+  { principal, pseudonym }: ErasedPerson,
+): JsonObject {
+  const inField = (field: string, value: Json): Json => {
+    if (Array.isArray(value)) return value.map((one) => inField(field, one))
+    if (typeof value === 'object' && value !== null) return inObject(value as JsonObject)
+    if (people.has(field) && !(field === 'by' && byNobody.has(type))) {
+      if (value === principal) return pseudonym
+      if (value === `principal:${principal}`) return `principal:${pseudonym}`
+    }
+    if (!lines.has(field) || typeof value !== 'string') return value
+    const at = headsOf(principal).findIndex((head) => value.startsWith(head))
+    const head = headsOf(principal)[at] ?? ''
+    return `${headsOf(pseudonym)[at] ?? ''}${value.slice(head.length)}`
+  }
+  const inObject = (object: JsonObject): JsonObject =>
+    Object.fromEntries(
+      Object.entries(object).map(([field, value]) => [field, inField(field, value)]),
+    )
+  return inObject(data)
+}
+
+/**
+ * Fields of events whose texts are kept, because they name no person: ids of ours, names of tools, agents and models,
+ * codes. Every other text is erased. A test compares the list with the schemas of events.
+ */
+const keptFields: ReadonlySet<string> = new Set(
+  `actions added agent agents allowed answer approval approved argsHash approver asked asker auth begunBy by calls callId call capability
+  change client code confirmed confidentiality decidedBy decision definitionHash draft error event finishReason found from grant
+  hash hook id integrity isolate key kind label left level lines limit limits listed method model modelCalls models newKey of on onOutcome origin owner parent parentCall passedOver pauses platform plugin policy principal provenance provider
+  reason regained regainedServers regainedSkills removed request requestedModel resource role rule run runs sampling schedule scope
+  scopes secret server session sinks skill skills slot source stage state stayed step step taint template text tier tool
+  unexposed unpinned usage verdict version via withheld`.split(/\s+/),
+)
+/** An id, a name or a code: no sentence. */
+const isWord = /^[\w.:/*@+-]{0,120}$/
+const gone = '[erased]'
+
+/** The payload of an event without its texts. Numbers and flags stay. */
+export function withoutTexts(data: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(data).map(([field, value]) => [
+      field,
+      keptFields.has(field) ? kept(value) : emptied(value),
+    ]),
+  )
+}
+
+function kept(value: Json): Json {
+  if (typeof value === 'string') return isWord.test(value) ? value : gone
+  if (Array.isArray(value)) return value.map(kept)
+  return typeof value === 'object' && value !== null ? withoutTexts(value as JsonObject) : value
+}
+
+/** An empty value of the same kind. */
+function emptied(value: Json): Json {
+  if (typeof value === 'string') return value === '' ? '' : gone
+  if (Array.isArray(value)) return []
+  return typeof value === 'object' && value !== null ? {} : value
+}
 
 const rowsAtOnce = 500
 const writtenAtOnce = 20

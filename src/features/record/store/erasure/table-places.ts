@@ -1,7 +1,75 @@
 import type { ErasedPerson, ErasurePlace } from '../../types/erasure.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
-import { erasedTables, type ErasedTable } from './tables.ts'
+
+/** How an erasure treats a table of D1. A test compares the list with the tables that exist. */
+interface ErasedTable {
+  /** Rows with the person in this column are deleted. */
+  readonly rows?: string
+  /** Rows for which this condition holds are deleted; the person is `?1`. */
+  readonly where?: string
+  /** Columns in which the pseudonym replaces the person, where it is the whole value. */
+  readonly names?: readonly string[]
+  /** SQL that changes the other columns of a renamed row. */
+  readonly set?: string
+  /**
+   * JSON columns, with the path at which the person is the value. Elsewhere the same name may be a tool or a plugin.
+   */
+  readonly values?: Readonly<Record<string, string>>
+  /** JSON columns, with the path of an object that may have the person among its keys. */
+  readonly keys?: Readonly<Record<string, string>>
+  /** JSON columns, with the field whose lines may begin with the person (`ann: run`). */
+  readonly lines?: Readonly<Record<string, string>>
+  /** Why this module leaves the table alone. */
+  readonly not?: string
+}
+
+const record = 'what happened stays, without who: record.ts'
+
+/** Every table of D1. A table that others refer to comes after them. */
+export const erasedTables: Readonly<Record<string, ErasedTable>> = {
+  keys: { rows: 'principal' },
+  oauth_grants: { rows: 'principal' },
+  approvals: { rows: 'principal', values: { decided_by: '$.principal' } },
+  approval_rules: { rows: 'principal', values: { decided_by: '$.principal' } },
+  given_up_runs: { rows: 'principal' },
+  schedules: { rows: 'principal' },
+  skill_draft_writings: { rows: 'principal' },
+  skill_drafts: { rows: 'principal', names: ['promoted_by'] },
+  memory_owners: { rows: 'principal' },
+  principals: { rows: 'id' },
+  // The person's agents are deleted, and their ids stay taken. In agents of others, an entry for the person allows no
+  // principal any more.
+  agent_versions: {
+    where: 'agent IN (SELECT id FROM agents WHERE owner = ?1)',
+    names: ['approved_by'],
+    values: { body: '$.createdBy' },
+    keys: { body: '$.definition.acl.principals' },
+    lines: { body: 'what' },
+  },
+  agents: {
+    names: ['owner'],
+    set: `state = 'deleted', version = 0, newest = 0, head = NULL, behind = 0`,
+    keys: { head: '$.acl.principals' },
+  },
+  // Extensions and decisions that the person made for all principals stay.
+  plugin_versions: { names: ['installed_by'] },
+  skill_versions: { names: ['installed_by'] },
+  manifests: { names: ['owner'] },
+  skills: { names: ['owner'] },
+  plugin_usage: { names: ['principal'] },
+  generations: { names: ['made_by'] },
+  generation_parts: { keys: { pin: '$.policy.principals' } },
+  secrets: { names: ['set_by'] },
+  trusted_keys: { names: ['added_by'] },
+  mcp_servers: { names: ['added_by'] },
+  erasures: { names: ['asked_by'] },
+  sessions: { not: 'each takes its own row with it: sessions.ts' },
+  audit: { not: record },
+  audit_runs: { not: record },
+  plugin_bundles: { not: 'what was uploaded for everybody, under its hash' },
+  d1_migrations: { not: 'names of files' },
+}
 
 /** A place for each table of D1 that can name a person. */
 export function createTablePlaces(database: Database): readonly ErasurePlace[] {
