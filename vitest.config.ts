@@ -45,7 +45,7 @@ const trimmed = (path: string) => join(import.meta.dirname, 'src/trimmed.gen', p
 const resolve = {
   alias: {
     // What package.json exports is made by `npm pack`; here it is the source.
-    'isola/plugin': join(import.meta.dirname, 'src/contracts/plugin.ts'),
+    'isola/plugin': join(import.meta.dirname, 'src/features/plugins/types/plugin.ts'),
     '@cloudflare/workers-oauth-provider': trimmed(
       '@cloudflare/workers-oauth-provider/dist/oauth-provider.js',
     ),

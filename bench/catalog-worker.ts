@@ -11,7 +11,7 @@ import {
 import { toCanonicalJson } from '#contracts/json.ts'
 import { parseManifest } from '../src/runtime/catalog/types/manifest.ts'
 import { mcpServerSchema, type McpServerRow } from '#runtime/catalog/types/mcp.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import { toPermit } from '../src/runtime/catalog/types/permit.ts'
 import { toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
 import type { CatalogApi, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'

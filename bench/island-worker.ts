@@ -1,8 +1,9 @@
 // Times a call of a plugin in each host, from a Durable Object as in the product, beside a direct call of its
 // function and a bare call of the Worker Loader.
 import { DurableObject, env as bindings } from 'cloudflare:workers'
-import type { BundledPlugin, TrustTier } from '#contracts/manifest/manifest.ts'
-import type { Plugin } from '#contracts/plugin.ts'
+import type { TrustTier } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
+import type { Plugin } from '#features/plugins/types/plugin.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { isolateModules, isolateVersion } from '../src/isolate.gen.ts'
 import { openCapabilities } from '../src/features/plugins/capabilities/capabilities.ts'

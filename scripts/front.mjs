@@ -86,7 +86,7 @@ async function readWhole(incoming) {
 
 /** Asks for a cron trigger, which comes by itself on a deployment. */
 const scheduledPath = /^\/cdn-cgi\/handler\/scheduled(?=\?|$)/
-/** As src/contracts/public-host.ts has it, which Node 20 cannot load: `npm start` begins with the machine's own Node. */
+/** As src/contracts/destination.ts has it, which Node 20 cannot load: `npm start` begins with the machine's own Node. */
 const isOfThisMachine = (host) => /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i.test(host)
 
 /** The request that goes on; nothing for a trigger that a page in a browser asks for, by whatever name it has for us. */

@@ -18,7 +18,7 @@ const sources = {
   'request-shorthand.ts': 'src/features/plugins/sandbox/request-shorthand.ts',
   'json-border.ts': 'src/features/plugins/sandbox/json-border.ts',
   'secrets/placeholder.ts': 'src/features/plugins/secrets/placeholder.ts',
-  'isola/plugin': 'src/contracts/plugin.ts',
+  'isola/plugin': 'src/features/plugins/types/plugin.ts',
 }
 
 /** The same where code that a model wrote runs. */

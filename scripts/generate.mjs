@@ -133,7 +133,7 @@ export function generate(base) {
   })
   return [
     '// Written by scripts/generate.mjs from plugins/: do not edit.',
-    "import type { BundledPlugin } from '#contracts/manifest/manifest.ts'",
+    "import type { BundledPlugin } from '#features/plugins/types/manifest.ts'",
     ...imports,
     '',
     `export const bundledPlugins: readonly BundledPlugin[] = [${items.length > 0 ? `\n${items.join('\n')}\n` : ''}]`,

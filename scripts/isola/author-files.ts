@@ -4,7 +4,7 @@ import { isClone } from '../toolchain.mjs'
 
 /** Paths from the root, each by the name that others import it by, or ours for it. */
 export const sources = {
-  'isola/plugin': 'src/contracts/plugin.ts',
+  'isola/plugin': 'src/features/plugins/types/plugin.ts',
   'isola/testing': 'test/authors/testing.ts',
   vitest: 'node_modules/vitest/dist/index.js',
   worker: 'test/authors/worker.ts',
@@ -24,7 +24,7 @@ export const authorFiles = isClone ? sources : built
 
 /** The files with the types of `isola/plugin` and `isola/testing`. */
 export const typeFiles = isClone
-  ? { plugin: 'src/contracts/plugin.ts', testing: 'test/authors/isola-testing.d.ts' }
+  ? { plugin: 'src/features/plugins/types/plugin.ts', testing: 'test/authors/isola-testing.d.ts' }
   : { plugin: 'packed/plugin.d.ts', testing: 'packed/testing.d.ts' }
 
 /** A path as its user gave it: npm runs the command in the folder of the clone, so it starts where the user is. */

@@ -1,9 +1,8 @@
 // Documents from an address, as `isola knowledge add` fetches them. Neither the author of the address nor the page behind
 // it may have this machine or its network read.
 import { lookup } from 'node:dns/promises'
-import { isReachable, unreachableText } from '../../src/platform/outbound/types.ts'
-import { isOfThisMachine } from '../../src/contracts/public-host.ts'
-import { isPublicHost } from '../../src/platform/outbound/types.ts'
+import { isReachable, unreachableText, isPublicHost } from '../../src/platform/outbound/types.ts'
+import { isOfThisMachine } from '../../src/contracts/destination.ts'
 
 /** The network that fetching uses. */
 interface Fetching {

@@ -13,8 +13,8 @@ const matches = (pattern, specifier) =>
 
 /** The reason why this import is refused, or undefined if it is allowed. */
 function refusal(place, { filename, cwd }, specifier) {
-  if (place.path === 'contracts/plugin.ts')
-    return 'contracts/plugin.ts is `isola/plugin`: one file without imports.'
+  if (place.path === 'features/plugins/types/plugin.ts')
+    return 'features/plugins/types/plugin.ts is `isola/plugin`: one file without imports.'
   const target = /^\.\.?(\/|$)/.test(specifier) ? resolve(dirname(filename), specifier) : undefined
   if (place.kind === 'plugin') {
     if (target)

@@ -11,7 +11,7 @@ export const otherFetches = {
   'src/features/access/oauth/protocol.ts': 'the same',
   'src/features/mcp-servers/connection.ts': 'hands the guarded way to a library that calls it so',
   'src/platform/d1/assets.ts': 'files that were uploaded with the Worker, by their binding',
-  'src/contracts/plugin.ts': "a call's own egress, as a plugin sees it",
+  'src/features/plugins/types/plugin.ts': "a call's own egress, as a plugin sees it",
   'src/features/plugins/capabilities/capabilities.ts': 'the same',
   'src/features/plugins/sandbox/host-stubs.ts': 'the same',
   'src/features/plugins/sandbox/inside/capabilities.ts':

@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { createLineFeeds } from '#contracts/line-feeds.ts'
+import { createLineFeeds } from '#contracts/foreign-json.ts'
 import { ApiError, noReply } from './api-error.ts'
 
 /** One block of a server-sent event stream. */

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { tablesVersion } from '#contracts/object-tables.ts'
+import { tablesVersion } from '#contracts/objects.ts'
 
 /** The classes of Durable Objects, all of which keep something. */
 export type ObjectKind = 'Session' | 'Principal' | 'Catalog' | 'PluginService' | 'McpServer'

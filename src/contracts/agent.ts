@@ -2,8 +2,7 @@ import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Label } from './label.ts'
 import type { Limits, Usage } from './lease.ts'
-import type { KnowledgeSettings } from './manifest/knowledge-settings.ts'
-import type { MemorySettings } from './manifest/memory-settings.ts'
+import type { KnowledgeSettings, MemorySettings } from './manifest/agent-manifest.ts'
 import type { ModelParameters } from './model.ts'
 
 /** The public description of an agent (Y6). Immutable; the description is its tool's description. */

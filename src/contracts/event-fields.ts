@@ -1,15 +1,50 @@
 import * as z from 'zod'
-import { approvalRequestSchema, approvalScope, decidedBySchema } from './approval-schemas.ts'
+import { approvalRequestSchema, approvalScope, decidedBySchema } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import { labelSchema } from './label.ts'
 import type { Message } from './message.ts'
 import { platformUnits, type PlatformUnit } from './platform.ts'
 
+interface Parts<Told extends z.core.$ZodLooseShape, Inside extends z.core.$ZodLooseShape> {
+  readonly told?: Told
+  readonly inside?: Inside
+}
+
+type NoFields = Record<never, never>
+type With<Fields, More> = Omit<Fields, keyof More> & More
+
+/**
+ * A kind of event: when it is written, its stored fields, and the fields that only readers of the session, or only
+ * the record, get.
+ */
+export const kind = <
+  Data extends z.core.$ZodLooseShape,
+  Told extends z.core.$ZodLooseShape = NoFields,
+  Inside extends z.core.$ZodLooseShape = NoFields,
+>(
+  when: string,
+  data: Data,
+  { told, inside }: Parts<Told, Inside> = {},
+) => ({
+  data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
+  told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
+})
+
+/** A deployment event: readers and the record get the same fields. */
+export const deploymentKind = <Data extends z.core.$ZodLooseShape>(when: string, data: Data) =>
+  z.object(data).describe(when)
+
 /** Fields that several kinds of events share. */
 export const text = z.string()
 export const number = z.number()
 export const flag = z.boolean()
+export const texts = z.array(text).readonly()
 export const call = text.describe('the tool call')
+/** The request that led to a deployment event. */
+export const request = {
+  request: text.exactOptional().describe('the id of the request; absent if it had none'),
+}
+export const ownerOf = text.describe('the principal whose it is')
 export const durationMs = number.describe('milliseconds')
 export const model = { provider: text, model: text }
 

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import {
   call,
-  compaction,
+  number,
+  text,
+  kind,
   costNanoUsd,
+  compaction,
   answeredBy,
   durationMs,
   failure,
@@ -15,22 +18,103 @@ import {
   message,
   model,
   modelRequest,
-  number,
   ofCall,
   pauseKind,
   runResult,
   state,
-  text,
   toldPlatform,
   toolCall,
   turn,
   usage,
   waitingCalls,
 } from './event-fields.ts'
-import { kind } from './event-kind.ts'
-import { findingEventSchemas } from './events/finding-event-schemas.ts'
-import { floorEventSchemas } from './events/floor-event-schemas.ts'
 import { pluginEventSchemas } from './events/plugin-event-schemas.ts'
+
+/** Events about a model's search for tools and skills, loaded skills, and skills it writes. */
+const findingEventSchemas = {
+  tools_found: kind('A model looked for tools, and these were named.', {
+    call,
+    found: z
+      .array(
+        z.object({
+          tool: text,
+          score: number.exactOptional(),
+          matched: z.array(text).exactOptional(),
+        }),
+      )
+      .describe(
+        'best first, each query in turn; scores compare within a query. `matched`: words of the query that the tool has',
+      ),
+    skills: z.array(text).exactOptional().describe('named with them'),
+    withheld: z
+      .array(text)
+      .exactOptional()
+      .describe('fit as well, but the policy denies them to the caller: they were not named'),
+    isPartial: z
+      .literal(true)
+      .exactOptional()
+      .describe('not every tool could be searched: the hits are of tools that every run has'),
+  }),
+  skill_loaded: kind('A model was given the instructions of a skill, or one of its files.', {
+    call,
+    name: text,
+    hash: text.describe('sha-256 of all files of the skill'),
+    tier: z.enum(['builtin', 'trusted', 'community']),
+    file: text.exactOptional().describe('absent for the instructions'),
+    tokens: number.describe('of what it was given, as estimated'),
+  }),
+  skill_emitted: kind('An agent wrote a skill, which is kept as a draft for an operator.', {
+    call,
+    draft: text
+      .exactOptional()
+      .describe(
+        'the same where it was nearly the same as one that is there; absent if that is another principal’s',
+      ),
+    name: text,
+    hash: text.describe('sha-256 of all files of the skill'),
+    redacted: number.describe('secrets that were taken out of it'),
+  }),
+} as const
+
+const floor = {
+  floor: text.describe('the run in which it was taken'),
+  holder: text.describe('the tool that has the conversation'),
+}
+
+/** Events about handoffs. */
+const floorEventSchemas = {
+  floor_taken: kind(
+    'A tool has the conversation from here on: the messages that come next are passed on to it.',
+    {
+      ...floor,
+      maxMessages: number,
+      maxTokens: number,
+      maxCostNanoUsd: number.exactOptional(),
+      timeoutMs: number.describe('so long after its last message it ends'),
+    },
+  ),
+  floor_ended: kind(
+    'The conversation is back with the session’s own agent; told once of each `floor_taken`.',
+    {
+      ...floor,
+      reason: z.enum([
+        'returned',
+        'limit',
+        'timeout',
+        'failed',
+        'monitor',
+        'user',
+        'operator',
+        'revoked',
+        'gone',
+      ]),
+      by: text.exactOptional().describe('the operator who took it back'),
+      messages: number.describe('how many it answered, and what they took with everything below'),
+      tokens: number,
+      costNanoUsd,
+    },
+  ),
+} as const
 
 const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }

@@ -1,7 +1,28 @@
-import type { OwnLimits } from './own-limits.ts'
-import type { Role } from './role.ts'
+/** The roles; each principal has one. */
+export const roles = ['operator', 'author', 'user', 'auditor'] as const
 
-export { roles, type Role } from './role.ts'
+/** The rights of a principal; each route declares the roles that may call it. */
+export type Role = (typeof roles)[number]
+
+/** The scopes of a token, the least first. No scope gives more than the principal's role does. */
+export const scopes = ['agents', 'approve', 'audit:read', 'plugins:install', 'operator'] as const
+
+/**
+ * What a client may be allowed in an OAuth sign-in. `approve` opens no route: without it the token can approve no
+ * call, not even an operator's token.
+ */
+export type Scope = (typeof scopes)[number]
+
+/**
+ * A principal's daily limits where they differ from the deployment's, and when they were read. They travel with a
+ * submission, so that a run that starts at once need not look them up again.
+ */
+export interface OwnLimits {
+  readonly tokens?: number
+  readonly costNanoUsd?: number
+  /** Epoch milliseconds. */
+  readonly asOfMs: number
+}
 
 /** The rights of a principal, the same for each of its keys. An absent list allows all. */
 export interface Rights {

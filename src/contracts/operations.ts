@@ -1,7 +1,5 @@
 import type { RunState } from './agent.ts'
-import type { Rights } from './keys.ts'
-import type { OwnLimits } from './own-limits.ts'
-import type { Scope } from './scopes.ts'
+import type { Rights, OwnLimits, Scope } from './keys.ts'
 
 /** The caller with its rights. Read anew with each request. */
 export interface Principal extends Omit<Rights, 'limits'> {

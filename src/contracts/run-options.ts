@@ -2,7 +2,7 @@ import type { EventChain } from './event-bus.ts'
 import type { FloorTerms, FloorTicket } from './floor.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
-import type { OnDemandAgent } from './stored-agent.ts'
+import type { OnDemandAgent } from './manifest/agent-definition.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 
 /**

@@ -9,7 +9,7 @@ import type { TaintLabel } from './message.ts'
 import type { Destination } from './destination.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { RunOptions } from './run-options.ts'
-import type { SharedFrom } from './shared-parts.ts'
+import type { SharedFrom } from './manifest/agent-manifest.ts'
 import type { TraceLink } from './trace.ts'
 
 /**

@@ -1,5 +1,11 @@
 import type * as z from 'zod'
-import { first } from './definition-rules.ts'
+
+/** The first answer that is not `undefined`. */
+export const first = <T, Found = string>(
+  values: readonly T[],
+  ask: (value: T) => Found | undefined,
+): Found | undefined =>
+  values.reduce<Found | undefined>((found, value) => found ?? ask(value), undefined)
 
 /** Characters that a reader does not see, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
 const hidden =

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { readOutputName } from '#runtime/catalog/output-tool.ts'
 import { toParam } from '#platform/routes/json-shape.ts'

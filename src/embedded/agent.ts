@@ -6,9 +6,8 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { DatabaseClient } from '#contracts/memory.ts'
 import type { MemoryClient } from '#features/plugins/types/memory.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
@@ -26,6 +25,14 @@ import { parallelExecutor } from '#runtime/kernel/executor.ts'
 import { createFinishReflector, modelPlanner } from '#features/agents/model-planner.ts'
 import { createKernel } from '#runtime/kernel/run.ts'
 import { systemSources } from '#compose/sources.ts'
+
+/** Parameterized SQL on a database that was granted (I20). */
+interface DatabaseClient {
+  readonly query: (
+    sql: string,
+    params: readonly (string | number | null)[],
+  ) => Promise<readonly JsonObject[]>
+}
 
 /** The options of an agent in a host's own process (I5). Only the first four are needed. */
 export interface AgentOptions {

@@ -5,7 +5,7 @@ declare module 'under-test:plugin' {
   export const hash: string
 }
 declare module 'under-test:code' {
-  import type { Plugin } from '#contracts/plugin.ts'
+  import type { Plugin } from '#features/plugins/types/plugin.ts'
   const register: Plugin | undefined
   export default register
 }

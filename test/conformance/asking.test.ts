@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { loadPlugins } from '../../src/features/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import code from 'isolated:plugins/code'
 import register from '../../plugins/code/main.ts'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { toCodeTool } from '../../src/runtime/catalog/toolset.ts'
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { loadPlugins } from '../../src/features/plugins/loading/in-process-host.ts'

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import priceMonitor from 'isolated:plugins/price-monitor'
 import type { JsonObject } from '#contracts/json.ts'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { isolate, isolatedEntries } from '../fakes/isolates.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, expect, it, vi } from 'vitest'
 import sql from 'isolated:plugins/sql'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { toPluginDatabases } from '../../src/features/plugins/capabilities/storage/granted-database.ts'
 import { isolate, isolatedEntries } from '../fakes/isolates.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import webSearch from 'isolated:plugins/web-search'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { isolate, isolatedEntries } from '../fakes/isolates.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createToolContext } from '../fakes/tool-context.ts'

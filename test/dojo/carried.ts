@@ -3,7 +3,7 @@ import { labelFrom, saidLabel, type Sink } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'
-import { labelOfAll } from '#contracts/message-label.ts'
+import { labelOfAll } from '#contracts/message.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'
 import {
   createFakeModel,

@@ -1,6 +1,6 @@
 import { toToolResult } from '#runtime/kernel/types/agent-outcome.ts'
 import type { AgentResult } from '#contracts/agent.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { Json } from '#contracts/json.ts'
 import { labelFrom, ownLabel, type Label } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { labelFrom, ownLabel, type Label, type Sink } from '#contracts/label.ts'
-import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { OutsideAddress } from '#contracts/destination.ts'
 import type { Tool, ToolEntry } from '#contracts/tool.ts'
 import { toolEntry } from '../fakes/kernel.ts'
 

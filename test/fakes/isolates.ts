@@ -1,5 +1,6 @@
 import { exports } from 'cloudflare:workers'
-import type { BundledPlugin, TrustTier } from '#contracts/manifest/manifest.ts'
+import type { TrustTier } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { isolateVersion } from '../../src/isolate.gen.ts'
 import {

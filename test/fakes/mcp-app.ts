@@ -1,6 +1,6 @@
 import { exposureSchema } from '../../src/runtime/catalog/types/exposure.ts'
 import type { Json } from '../../src/contracts/json.ts'
-import type { Offers } from '../../src/contracts/manifest/offer.ts'
+import type { Offers } from '../../src/contracts/manifest/manifest-offers.ts'
 import type { ListedTool } from '../../src/runtime/session/types/runtime.ts'
 import { createFakeApp, resultOf, type FakeOptions } from './http-deps.ts'
 

@@ -1,6 +1,6 @@
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import type { Carrier } from '#contracts/outbound.ts'
-import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
+import type { Plugin, ToolFunction } from '#features/plugins/types/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createFakeLongTerm } from './long-term.ts'
 import { createScratchpad } from '../../src/features/memory/scratchpad.ts'

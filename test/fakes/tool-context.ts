@@ -1,6 +1,6 @@
 import type { EventDraft } from '#contracts/event.ts'
 import { saidLabel } from '#contracts/label.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** The context of one call of the orchestrator, with the events it emitted. */

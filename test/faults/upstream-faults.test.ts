@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'

@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { SessionEvent } from '#contracts/event.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
 import type { Ledger } from '#runtime/kernel/types/ledger.ts'
 import type { Carrier } from '#contracts/outbound.ts'

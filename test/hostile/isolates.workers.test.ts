@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import kv from 'isolated:plugins/kv'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { isolate, isolatedEntries } from '../fakes/isolates.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createToolContext } from '../fakes/tool-context.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { isolate, isolatedEntries } from '../fakes/isolates.ts'
 import { readerOf } from '../fakes/secrets.ts'
 import { createToolContext } from '../fakes/tool-context.ts'

@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 const root = join(import.meta.dirname, '../..')
 
 export default defineConfig({
-  resolve: { alias: { 'isola/plugin': join(root, 'src/contracts/plugin.ts') } },
+  resolve: { alias: { 'isola/plugin': join(root, 'src/features/plugins/types/plugin.ts') } },
   test: {
     root,
     include: (process.env['ISOLA_MUTATION_TESTS'] ?? '').split(' '),

@@ -94,7 +94,7 @@ const fixtures: Record<string, string> = {
   'src/surfaces/http/uses-openai.ts': `import OpenAI from 'openai'\nexport const a = OpenAI\n`,
   'src/runtime/session/uses-whole-agents.ts': `import { Agent } from 'agents'\nexport const a = Agent\n`,
   'src/contracts/uses-hono.ts': `import { Hono } from 'hono'\nexport const a = Hono\n`,
-  'src/contracts/plugin.ts': `import type { Clock } from './clock.ts'\nexport type A = Clock\n`,
+  'src/features/plugins/types/plugin.ts': `import type { Clock } from './clock.ts'\nexport type A = Clock\n`,
   'src/platform/d1/cycle-a.ts': `import { b } from './cycle-b.ts'\nexport const a = (): unknown => b\n`,
   'src/platform/d1/cycle-b.ts': `import { a } from './cycle-a.ts'\nexport const b = (): unknown => a\n`,
   'src/platform/d1/cycle-by-hash.ts': `import type { D } from '#contracts/cycle-d.ts'\nexport type C = D\n`,
@@ -291,7 +291,7 @@ describe('lint rules', () => {
   })
 
   it('Y2: isola/plugin is one file without imports, not even of its own room', () => {
-    expect(refusals('src/contracts/plugin.ts')).toContain('rooms(imports)')
+    expect(refusals('src/features/plugins/types/plugin.ts')).toContain('rooms(imports)')
   })
 
   it.each(['uses-contracts', 'uses-package', 'uses-other-plugin'])(

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { tablesMark, tablesVersion } from '#contracts/object-tables.ts'
+import { tablesMark, tablesVersion } from '#contracts/objects.ts'
 import { withTables, type UpgradeStep } from '../../src/compose/object-upgrades.ts'
 
 /** An object with these tables, over SQLite in memory. */

@@ -2,7 +2,7 @@ import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseManifest } from '../../src/runtime/catalog/types/manifest.ts'
-import { lengthPrefixed } from '../../src/contracts/naming.ts'
+import { lengthPrefixed } from '../../src/contracts/objects.ts'
 import { toPermit } from '../../src/runtime/catalog/types/permit.ts'
 import { toBundleText } from '../../src/runtime/catalog/types/plugin-bundle.ts'
 import type {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 

@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import { systemSources } from '../../src/compose/sources.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { createAuthWorld } from '../fakes/mcp-sign-in.ts'

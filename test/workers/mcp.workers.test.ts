@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import { createMcpServerClass } from '../../src/features/mcp-servers/mcp-object.ts'
 import type { McpServerRuntime } from '../../src/features/mcp-servers/server-parts.ts'
 import { systemSources } from '../../src/compose/sources.ts'

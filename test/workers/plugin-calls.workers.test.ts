@@ -1,6 +1,6 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { callJson, readSse, call, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamReply, type UpstreamRequest } from '../fakes/upstream.ts'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { evictDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
-import type { PluginStorage } from '#contracts/plugin.ts'
+import type { PluginStorage } from '#features/plugins/types/plugin.ts'
 import { createScopedStorage } from '../../src/features/plugins/capabilities/storage/scoped-storage.ts'
 import { openCapabilities } from '../../src/features/plugins/capabilities/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../fakes/plugins.ts'

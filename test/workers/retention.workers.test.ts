@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import { systemSources } from '../../src/compose/sources.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { installUpstream } from '../fakes/upstream.ts'

@@ -9,7 +9,7 @@ import {
   pluginBundle,
   runOnce,
 } from '../fakes/plugin-admin.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import type { CatalogApi, ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { boundMs } from '../../src/runtime/catalog/cached-set.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'

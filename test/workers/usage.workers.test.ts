@@ -1,5 +1,5 @@
 // @alone: it adds up all that is on the record.
-import { plusPlatform } from '../../src/contracts/platform-sum.ts'
+import { plusPlatform } from '../../src/contracts/lease.ts'
 import type { PlatformAmounts } from '../../src/contracts/platform.ts'
 import { afterEach, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'

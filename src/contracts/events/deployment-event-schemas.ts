@@ -1,21 +1,17 @@
 import * as z from 'zod'
-import { agentEventSchemas } from './agent-event-schemas.ts'
-import { draftEventSchemas } from './draft-event-schemas.ts'
-import { deploymentKind as kind } from '../event-kind.ts'
+import {
+  deploymentKind as kind,
+  label,
+  number,
+  ownerOf as owner,
+  request,
+  text,
+  texts,
+} from '../event-fields.ts'
 import type { Json } from '../json.ts'
-import { memoryEventSchemas } from './memory-event-schemas.ts'
-import { operatorEventSchemas } from './operator-event-schemas.ts'
-import { scheduleEventSchemas } from './schedule-event-schemas.ts'
+import { providerKinds } from '../provider.ts'
+import { ownedEventSchemas } from './owned-event-schemas.ts'
 
-const text = z.string()
-const number = z.number()
-const texts = z.array(text).readonly()
-const request = {
-  request: text.exactOptional().describe('the id of the request; absent if it had none'),
-}
-
-/** Whose access it is. */
-const owner = text.describe('the principal whose it is')
 const rights = {
   role: text,
   agents: texts.nullable().describe('`null`: all of them'),
@@ -29,6 +25,11 @@ const trustedKey = { key: text, name: text, publicKey: text, ...request }
 /** Events that any stranger can cause are limited in number a minute. */
 const unrecorded = {
   unrecorded: number.exactOptional().describe('how many before it were left out'),
+}
+const draft = {
+  draft: text,
+  name: text.describe('of the skill'),
+  hash: text.describe('sha-256 of its content'),
 }
 const oauthClient = { client: text, ...request }
 
@@ -229,11 +230,55 @@ export const deploymentEventSchemas = {
   }),
   mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
   exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
-  ...draftEventSchemas,
+  skill_promoted: kind('An operator installed a draft that an agent wrote as a skill.', {
+    ...draft,
+    count: number.describe('how often it was written'),
+    label: label.describe('of what its writer had read'),
+    ...request,
+  }),
+  skill_draft_removed: kind('An operator took a draft away.', { ...draft, ...request }),
+  skill_draft_expired: kind(
+    'A draft was removed: it was not promoted, and no agent wrote it again.',
+    { ...draft, lastAtMs: number.describe('when it was written last; epoch milliseconds') },
+  ),
   secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
   secret_removed: kind('A secret was taken away.', { name: text, ...request }),
   secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),
-  ...memoryEventSchemas,
+  memory_changed: kind('A person changed notes or documents. Their texts are not on the record.', {
+    owner,
+    change: text.describe('`added`, `edited` or `forgotten`'),
+    scope: text.exactOptional().describe('absent: all of them'),
+    count: number.describe('of notes'),
+    ...request,
+  }),
+  knowledge_changed: kind(
+    'Documents that agents look things up in were put or removed. Neither name nor text is on the record.',
+    {
+      owner: text.describe(
+        'the principal that owns them, or that changed the notes of the deployment',
+      ),
+      change: text.describe('`added`, `changed` or `removed`'),
+      scope: text.exactOptional().describe('absent: all of them'),
+      count: number.describe('of documents'),
+      ...request,
+    },
+  ),
+  provider_told: kind(
+    'Code of a plugin that stands in for memory, knowledge or context asked or said something. The other fields are those of the event.',
+    {
+      plugin: text,
+      provider: z.enum(providerKinds),
+      event: text.describe('the kind of event, such as `network_requested`'),
+      unrecorded: number
+        .exactOptional()
+        .describe('how many behind it were left out: 20 of a call are told'),
+    },
+  ).catchall(z.json() as z.ZodType<Json>),
+  person_erased: kind('Somebody is erased from everywhere. Who it was is not told.', {
+    owner: text.describe('the pseudonym that the record has for them'),
+    step: z.enum(['asked', 'done']),
+    ...request,
+  }),
   images_fetched: kind('Images that a request named by their addresses were fetched, or not.', {
     images: z
       .array(
@@ -251,9 +296,7 @@ export const deploymentEventSchemas = {
       .readonly(),
     ...request,
   }),
-  ...agentEventSchemas,
-  ...scheduleEventSchemas,
-  ...operatorEventSchemas,
+  ...ownedEventSchemas,
   hook_called: kind(
     'A plugin was told of the end of a session, or its code said something there. The other fields are those of the event.',
     {

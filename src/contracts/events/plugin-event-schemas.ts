@@ -13,8 +13,8 @@ import {
   owner,
   text,
   verdict,
+  kind,
 } from '../event-fields.ts'
-import { kind } from '../event-kind.ts'
 
 /** Events about the code of plugins: its requests, its secrets, and its refusals. */
 export const pluginEventSchemas = {

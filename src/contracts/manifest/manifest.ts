@@ -1,12 +1,122 @@
 import * as z from 'zod'
-import { agentManifest, jsonSchema } from './agent-manifest.ts'
-import { cronProblem } from '../cron.ts'
-import { checkAgentHandoff, checkToolHandoff, handoffSchema } from './handoff.ts'
-import { grantsSchema } from './manifest-grants.ts'
-import { eventManifests } from './manifest-events.ts'
+import {
+  agentManifest,
+  jsonSchema,
+  checkAgentHandoff,
+  checkToolHandoff,
+  handoffSchema,
+} from './agent-manifest.ts'
+import { cronProblem } from '../schedule-requests.ts'
+import { eventManifests } from '../event-bus.ts'
 import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
-import type { Plugin } from '../plugin.ts'
 import { providerKinds } from '../provider.ts'
+
+/** Ways in which a service signs its requests: which headers, which parts of the request, and how. */
+export const requestSchemes = [
+  'github',
+  'slack',
+  'stripe',
+  'shopify',
+  'line',
+  'discord',
+  'telegram',
+] as const
+/** Ways to write the HMAC-SHA-256 of a text. */
+export const textSchemes = ['hex', 'base64'] as const
+
+/** `scheme` of a grant `in: hmac`. */
+export const signatureScheme = z.enum([...textSchemes, ...requestSchemes])
+
+const secretName = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be capital letters, digits and underscores: GITHUB_TOKEN')
+
+/** The form of `at`, by the place. */
+const slots = {
+  header: [/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header: X-Api-Key'],
+  path: [
+    /^(?=[^{}]*\{\}[^{}]*$)(\/[\w\-.~!$&'()*+,;=:@%{}]+)+$/,
+    'must be the path to the secret, with {} where it stands: /bot{}',
+  ],
+  query: [/^[\w\-.~]{1,100}$/, 'must be the name of a parameter: key'],
+} as const
+
+/**
+ * One place in a request, exactly: `at` names the header, the path or the parameter. Manifests from before that left it
+ * out: without it a header is `Authorization`, and a path is refused when it is used.
+ */
+const secretGrant = z.lazy(() =>
+  z
+    .strictObject({
+      name: secretName,
+      host: z.string().min(1).optional(),
+      in: z.enum(['header', 'basic', 'path', 'query', 'hmac']),
+      at: z.string().max(200).optional(),
+      scheme: signatureScheme.optional(),
+    })
+    .superRefine(({ in: place, host, at, scheme }, context) => {
+      const wrong = (field: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [field], message })
+      if ((place === 'hmac') === (host !== undefined))
+        wrong('host', 'is required, but for in: hmac, which has none')
+      if (place !== 'hmac' && scheme !== undefined) wrong('scheme', 'is for in: hmac only')
+      if (place === 'query' && at === undefined) wrong('at', slots.query[1])
+      if (at === undefined) return
+      if (place === 'hmac' || place === 'basic') return wrong('at', `is not for in: ${place}`)
+      const [form, message] = slots[place]
+      if (!form.test(at)) wrong('at', message)
+    }),
+)
+
+/** `grants` of a manifest: the plugin's requests. The operator allows a permit (`permit.ts`). */
+export const grantsSchema = z.lazy(() =>
+  z.strictObject({
+    network: z
+      .array(
+        z.strictObject({
+          host: z.string().min(1),
+          methods: z.array(z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])).min(1),
+        }),
+      )
+      .default([]),
+    /** By reference: the plugin holds a placeholder, the host puts the value in at this place. `hmac` needs no host. */
+    secrets: z.array(secretGrant).default([]),
+    storage: z
+      .strictObject({
+        quota: z.string().regex(/^\d+(kb|mb)$/),
+        scope: z.enum(['session', 'principal', 'deployment']),
+      })
+      .or(
+        z
+          .string()
+          .regex(/^\d+(kb|mb)$/)
+          .transform((quota) => ({ quota, scope: 'session' as const })),
+      )
+      .optional(),
+    /** May ask a model: within these limits for each call, and only these models if they are named. */
+    model: z
+      .strictObject({
+        max_tokens: z.int().min(1).max(1_000_000),
+        max_cost_usd: z.number().positive().optional(),
+        models: z.array(z.string().min(1)).min(1).optional(),
+      })
+      .optional(),
+    /** May ask the person (`elicit`), the client's own model (`sample`), and where the client works (`roots`). */
+    request: z
+      .array(z.enum(['elicit', 'sample', 'roots']))
+      .max(3)
+      .optional(),
+    // For plugins that ship with the deployment only.
+    workspace: z.boolean().default(false),
+    memory: z.boolean().default(false),
+    /** Read and write, or read only, in the operator's database behind this binding. */
+    database: z
+      .strictObject({ binding: z.string().min(1), access: z.enum(['read', 'write']) })
+      .optional(),
+    /** May run code that a model wrote, in an isolate with nothing. */
+    isolate: z.boolean().default(false),
+  }),
+)
 
 /** The id of a plugin, or of another owner of tools whose names begin with it. */
 export const ownerId = z
@@ -204,35 +314,3 @@ export type RequestedGrants = Manifest['grants']
 
 /** Where a plugin came from decides how far it is trusted, never what it claims. */
 export type TrustTier = 'builtin' | 'trusted' | 'community'
-
-/** Code for an isolate of its own. */
-export interface IsolatedCode {
-  /**
-   * One ES module that imports nothing but `isola/plugin`; its default export is `register`. Absent: it is in the
-   * bundle of the plugin's hash.
-   */
-  readonly code?: string
-  readonly tier: TrustTier
-  /** Counted up by the operator to end whatever runs under older grants. */
-  readonly grantEpoch: number
-  /** Whether its code runs its agent; with an entry module it does unless this says otherwise. */
-  readonly runsOwnAgent?: boolean
-  /** An operator enabled it, and may switch it off at any time. */
-  readonly isInstalled?: boolean
-  /** An operator has read what it tells models of itself. */
-  readonly isTold?: boolean
-  /** The grants that the operator allowed; absent: the grants that the manifest requests. */
-  readonly granted?: RequestedGrants
-}
-
-/** A plugin folder as the generator writes it into `bundled.gen.ts`. */
-export interface BundledPlugin {
-  readonly manifest: unknown
-  /** Text files the manifest refers to, by their path in the folder. */
-  readonly files: Readonly<Record<string, string>>
-  /** sha-256 over manifest, code and files, lowercase hex. */
-  readonly hash: string
-  readonly register?: Plugin
-  /** Instead of `register`: code that does not run in the Worker's own process. */
-  readonly isolated?: IsolatedCode
-}

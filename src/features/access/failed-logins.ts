@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { FailedLogin, FailedLoginVerdict } from '#runtime/session/types/principal.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** How many wrong keys an address may show in a window. */

@@ -1,5 +1,5 @@
 import type { CredentialState, EndedCredential } from '#runtime/session/types/held-work.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** A credential (a key or a sign-in) that sessions work with, or did a moment ago. */

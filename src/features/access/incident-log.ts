@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Incident, IncidentRecord } from '#runtime/session/types/principal.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 const maxIncidents = 200

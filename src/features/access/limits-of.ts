@@ -1,6 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { KeyStore } from './types/keys.ts'
-import type { OwnLimits } from '#contracts/own-limits.ts'
+import type { OwnLimits } from '#contracts/keys.ts'
 import type { DayAmount } from '#runtime/session/types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
 

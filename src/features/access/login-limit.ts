@@ -2,9 +2,9 @@ import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView } from './types/keys.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import type { Client } from '#contracts/operations.ts'
-import { plusPlatform } from '#contracts/platform-sum.ts'
+import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type {
   FailedLogin,

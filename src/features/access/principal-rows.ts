@@ -1,5 +1,5 @@
 import type { DayAmount } from '#runtime/session/types/principal.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import { minus, nothing } from './day.ts'
 
 /** An open reservation. */

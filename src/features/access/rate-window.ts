@@ -1,5 +1,5 @@
 import type { RateRequest, RateVerdict } from '#runtime/session/types/principal.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 
 /** How long a call counts. */

@@ -1,5 +1,5 @@
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
-import type { Offers } from '#contracts/manifest/offer.ts'
+import type { Offers } from '#contracts/manifest/manifest-offers.ts'
 import type { MoreTools } from '#runtime/catalog/types/tool.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { ownerOf } from '#runtime/catalog/types/tool-name.ts'

@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { shareWith } from './types.ts'
-import { type SharedPart } from '#contracts/shared-parts.ts'
+import { type SharedPart } from '#contracts/manifest/agent-manifest.ts'
 import type { SubmitAs, Submitted } from '#runtime/session/types/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 

@@ -1,18 +1,21 @@
 import * as z from 'zod'
-import { about, section } from '#contracts/manifest/agent-definition-schema.ts'
-import type { permission } from '#contracts/manifest/agent-definition-schema.ts'
-import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
+import { about, section } from '#contracts/manifest/agent-definition.ts'
+import type {
+  permission,
+  AgentDefinition,
+  RunnableAgent,
+} from '#contracts/manifest/agent-definition.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import { defined } from '#contracts/defined.ts'
 import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { AgentNeed } from '#runtime/session/types/agent-definition.ts'
 import { diffLines } from '#contracts/line-diff.ts'
 import type { LineDiff } from '#contracts/line-diff.ts'
 import { valueLines } from '#features/skills/types.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { SharedPart, SharedFrom } from '#contracts/shared-parts.ts'
+import type { SharedPart, SharedFrom } from '#contracts/manifest/agent-manifest.ts'
 import type { Sharing } from '#features/plugins/types/shared-parts.ts'
 import { keeperOf } from '#features/plugins/types/shared-parts.ts'
 import type {
@@ -21,9 +24,8 @@ import type {
   AgentVersion,
   AgentAdministrator,
 } from '#runtime/session/types/stored-agent.ts'
-import type { Role } from '#contracts/role.ts'
+import type { Role } from '#contracts/keys.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
-import type { RunnableAgent } from '#contracts/stored-agent.ts'
 
 /** An agent that lives for one request. Unknown keys are refused. */
 export const onDemandDefinition = z.strictObject({

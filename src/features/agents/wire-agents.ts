@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
-import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/offer.ts'
+import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/manifest-offers.ts'
 import type {
   ListedTool,
   AgentDirectory,

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import type { TokenCounter } from '#contracts/context.ts'
-import type { Offers } from '#contracts/manifest/offer.ts'
+import type { Offers } from '#contracts/manifest/manifest-offers.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PromptStore } from '#features/memory/types.ts'
 import type { OrchestratorPrompt } from '#runtime/session/types/runtime.ts'

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { answerTo } from '#runtime/kernel/types/asks.ts'
+import { answerTo } from '#features/plugins/types/answers.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpAnswered, McpAsked, McpPin } from '#runtime/catalog/types/mcp.ts'

@@ -1,6 +1,6 @@
 import { pinsOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import { parseApproval, type McpItem, type McpPin } from '#runtime/catalog/types/mcp.ts'
-import type { Offers } from '#contracts/manifest/offer.ts'
+import type { Offers } from '#contracts/manifest/manifest-offers.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import { toOffers } from './offer-entries.ts'
 

@@ -1,5 +1,5 @@
 import type { McpServerApi, McpServerConfig } from '#runtime/catalog/types/mcp.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 
 /** Reaches the object of one server; where each principal signs in, that of one of them. */
 export type AtServer<Part extends keyof McpServerApi = keyof McpServerApi> = (

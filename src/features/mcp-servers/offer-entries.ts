@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpCall, McpItem, McpPin } from '#runtime/catalog/types/mcp.ts'
-import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/offer.ts'
+import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/manifest-offers.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { callServer, extraMs, spendingOf, type EntryDeps } from './server-entries.ts'
 import { flowOf } from './server-flow.ts'

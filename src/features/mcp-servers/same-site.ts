@@ -1,4 +1,4 @@
-import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isOfThisMachine } from '#contracts/destination.ts'
 
 /**
  * Whether a sign-in may send a request to a host other than the server's: a host that the operator named, a part of

@@ -3,7 +3,7 @@ import { waitingFor } from '#runtime/kernel/types/asks.ts'
 import { remoteToolDestroys } from './types.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Json, JsonSchema } from '#contracts/json.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type {
@@ -14,7 +14,7 @@ import type {
   McpServerConfig,
 } from '#runtime/catalog/types/mcp.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
-import { spanIdOf } from '#contracts/span-id.ts'
+import { spanIdOf } from '#contracts/trace.ts'
 import { toTraceparent } from '#runtime/session/types/trace.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
 import { ownerOf, type AtServer } from './gateway.ts'

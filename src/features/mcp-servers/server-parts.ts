@@ -5,7 +5,7 @@ import type { McpServerConfig, McpServerApi } from '#runtime/catalog/types/mcp.t
 import { type Reply, toReply } from '#contracts/reply.ts'
 import { toCallFailure, notSignedIn } from './call-failure.ts'
 import { defined } from '#contracts/defined.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import { createSealedStore, resealAll, type Seal } from './oauth/sealed-store.ts'
 import type { SignInDeps } from './oauth/sign-in-deps.ts'
 import { createSignIn } from './oauth/sign-in.ts'

@@ -5,11 +5,9 @@ import {
   worse,
   type RuledCall,
 } from '#runtime/kernel/types/label-rules.ts'
-import type { Approver } from '#contracts/approval-words.ts'
-import { addressOf } from './types.ts'
-import { type Destination } from '#contracts/destination.ts'
-import { isOpen } from '#contracts/network-rule.ts'
-import { namedHosts } from './types.ts'
+import type { Approver } from '#contracts/approval.ts'
+import { addressOf, namedHosts } from './types.ts'
+import { type Destination, isOpen } from '#contracts/destination.ts'
 import {
   isMatch,
   isMatchOfAny,

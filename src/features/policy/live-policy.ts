@@ -1,4 +1,4 @@
-import type { Approver } from '#contracts/approval-words.ts'
+import type { Approver } from '#contracts/approval.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type {
   Approvals,
@@ -14,10 +14,8 @@ import type {
 import { joinLabels, ownLabel, sink, type Label } from '#contracts/label.ts'
 import { labelOfLink } from '#runtime/kernel/types/narrow-types.ts'
 import type { PrincipalRates } from '#runtime/session/types/principal.ts'
-import { addressOf } from './types.ts'
-import { type Destination } from '#contracts/destination.ts'
-import { closedAddressText } from './types.ts'
-import { type OutsideAddress } from '#contracts/network-rule.ts'
+import { addressOf, closedAddressText } from './types.ts'
+import { type Destination, type OutsideAddress } from '#contracts/destination.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { ToolDecision, ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { approverOf, decideTool, goesElsewhere, ratesOf } from './decide-tool.ts'

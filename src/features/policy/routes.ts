@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approverSchema } from '#contracts/approval-words.ts'
+import { approverSchema } from '#contracts/approval.ts'
 import { exposureSchema } from '#runtime/catalog/types/exposure.ts'
 import { networkRuleSchema } from '#runtime/kernel/types/network-rule.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'

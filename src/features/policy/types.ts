@@ -1,5 +1,4 @@
-import type { Destination } from '#contracts/destination.ts'
-import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { Destination, OutsideAddress } from '#contracts/destination.ts'
 import type { NetworkRule } from '#runtime/catalog/types/network-rule.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { openHost } from '#runtime/kernel/types/network-rule.ts'

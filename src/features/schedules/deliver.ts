@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
-import { isOpen } from '#contracts/network-rule.ts'
+import { isOpen } from '#contracts/destination.ts'
 import type { Send } from '#contracts/outbound.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { ScheduleGateway } from '#runtime/session/types/schedule-object.ts'

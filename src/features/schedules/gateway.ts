@@ -1,5 +1,5 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
+import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
 import { pluginServiceParts } from '#features/plugins/types/naming.ts'
 import { fromReply } from '#contracts/reply.ts'
 import type {
@@ -9,7 +9,7 @@ import type {
   ScheduleVerb,
   ScheduleVerbs,
 } from '#runtime/session/types/schedule-object.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 
 /** The part of a Durable Object namespace that this module needs. */
 interface Namespace {

@@ -1,5 +1,5 @@
 import { errorCode } from '#contracts/errors.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import type { Sources } from '#contracts/sources.ts'
 
 /**

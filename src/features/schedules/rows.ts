@@ -1,6 +1,6 @@
 import type { Notice, Schedule, ScheduleOwner, ToldEvent } from '#runtime/session/types/schedule.ts'
 import { bodies, type Tables, createSlotRows, type SlotRows, type SqlValues } from './slot-rows.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 
 /** The notices of a principal, and its settings. */
 interface NoticeRows {

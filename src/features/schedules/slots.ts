@@ -1,4 +1,4 @@
-import { toCron } from '#contracts/cron.ts'
+import { toCron } from '#contracts/schedule-requests.ts'
 import type { Schedule, When } from '#runtime/session/types/schedule.ts'
 
 /**

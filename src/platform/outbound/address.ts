@@ -1,5 +1,5 @@
 import { OutboundError } from '#contracts/outbound.ts'
-import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isOfThisMachine } from '#contracts/destination.ts'
 import { isOutside, isPublicHost } from './types.ts'
 
 /** The facts by which an address is judged. */

@@ -10,7 +10,7 @@ import {
 } from '#contracts/outbound.ts'
 import { defined } from '#contracts/defined.ts'
 import { isReachable, unreachableText } from './types.ts'
-import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isOfThisMachine } from '#contracts/destination.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkAddress } from './address.ts'
 import { createAnswer } from './answer.ts'

@@ -1,4 +1,4 @@
-import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isOfThisMachine } from '#contracts/destination.ts'
 import type { OutboundReport } from '#contracts/outbound.ts'
 
 /** Whether an address that this one leads to comes from outside: nothing outside may lead to this machine. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { runLimits } from '#contracts/limit-requests.ts'
+import type { runLimits } from '#contracts/limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 
 const nanoPerUsd = 1e9

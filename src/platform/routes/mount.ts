@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { scopesFor } from './types/scopes.ts'
-import type { Scope } from '#contracts/scopes.ts'
+import type { Scope } from '#contracts/keys.ts'
 import type { HttpHandler, HttpApp, HttpContext, RequestDeps } from './types.ts'
 import type { Access, AnyRoute, RouteModule, RouteTable } from './route.ts'
 import { clientOf } from './client.ts'

@@ -1,6 +1,5 @@
-import type { Administrator } from '#contracts/keys.ts'
+import type { Administrator, Scope } from '#contracts/keys.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
-import type { Scope } from '#contracts/scopes.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'
 
 /** Gets what a caller never sees: the error behind a 5xx. `secrets`: texts that must not be logged. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Role } from '#contracts/role.ts'
+import type { Role } from '#contracts/keys.ts'
 import type { RequestContext } from './request.ts'
 
 /** The methods that routes have; HEAD follows from GET, OPTIONS from all. */

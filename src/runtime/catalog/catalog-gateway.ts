@@ -8,7 +8,7 @@ import {
   type StoredPart,
   type PluginSource,
 } from './types/generation.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type {
   CallReport,

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Generation, HeldPart, PluginSnapshot, PluginSource } from './types/generation.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import { plusPlatform } from '#contracts/platform-sum.ts'
+import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
   CallReport,

@@ -1,4 +1,4 @@
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'

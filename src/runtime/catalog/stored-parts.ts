@@ -8,7 +8,7 @@ import {
   type StoredPart,
 } from './types/generation.ts'
 import type { PartKindEntry, PartKinds } from './types/part-kind.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import { createStoredTools } from './stored-tools.ts'
 
 const numberKey = 'number'

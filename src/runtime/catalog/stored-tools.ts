@@ -1,7 +1,7 @@
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import type { ReadDocument } from '#contracts/search.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 
 const tables = [
   `CREATE TABLE IF NOT EXISTS tools (${tablesMark} name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,

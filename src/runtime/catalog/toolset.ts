@@ -1,7 +1,7 @@
 import type { JsonObject, Json } from '#contracts/json.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ToolEntry, ResolvedTool, Toolset } from '#contracts/tool.ts'
-import { toCallInput } from '#contracts/call-input.ts'
+import { toCallInput } from '#contracts/foreign-json.ts'
 import { headOf } from '#contracts/cut.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'

@@ -1,6 +1,6 @@
-import type { ResourceListing } from '#contracts/manifest/offer.ts'
+import type { ResourceListing } from '#contracts/manifest/manifest-offers.ts'
 import { matchUriTemplate } from '#features/plugins/types/uri-template.ts'
-import { parseUriTemplate } from '#contracts/uri-template.ts'
+import { parseUriTemplate } from '#contracts/manifest/manifest-offers.ts'
 import type { Inventory } from './offered.ts'
 import { isOfSkill } from './skills.ts'
 

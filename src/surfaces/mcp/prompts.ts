@@ -7,7 +7,7 @@ import {
   type InputRequiredResult,
 } from '@modelcontextprotocol/server'
 import { toStructured } from './types.ts'
-import type { PromptListing } from '#contracts/manifest/offer.ts'
+import type { PromptListing } from '#contracts/manifest/manifest-offers.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import { outputOf } from './call.ts'
 import { isAsking, type McpCall } from './mcp-call.ts'

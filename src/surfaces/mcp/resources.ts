@@ -6,13 +6,13 @@ import {
   type InputRequiredResult,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server'
-import { labelOfAll } from '#contracts/message-label.ts'
+import { labelOfAll } from '#contracts/message.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
 import type { TranscriptPage } from '#runtime/session/types/session-view.ts'
 import { isSessionId } from '#platform/routes/headers.ts'
 import { type McpCall, isAsking } from './mcp-call.ts'
-import type { ResourceListing } from '#contracts/manifest/offer.ts'
+import type { ResourceListing } from '#contracts/manifest/manifest-offers.ts'
 import { richOutputSchema } from './types.ts'
 import { outputOf } from './call.ts'
 import type { Inventory } from './offered.ts'

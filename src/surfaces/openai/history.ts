@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { toCallInput } from '#contracts/call-input.ts'
+import { toCallInput } from '#contracts/foreign-json.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'

@@ -7,7 +7,7 @@ import type { RequestContext } from '#platform/routes/request.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
-import { labelOf } from '#contracts/message-label.ts'
+import { labelOf } from '#contracts/message.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
 
 /** One fetch under way and its state: a client that leaves early aborts it. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { runLimits } from '#contracts/limit-requests.ts'
+import { runLimits } from '#contracts/limits.ts'
 
 /** Limits of a run under way: they replace limits of an agent's author, so they end where those do. */
 export const changedLimits = runLimits.extend({

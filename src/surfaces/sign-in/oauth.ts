@@ -7,7 +7,7 @@ import {
   type ConsentForm,
   type OAuthService,
 } from '#features/access/types/oauth.ts'
-import type { Scope } from '#contracts/scopes.ts'
+import type { Scope } from '#contracts/keys.ts'
 import { escape, htmlResponse, toHtml } from '#platform/routes/html.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { Client } from '#contracts/operations.ts'

@@ -1,7 +1,7 @@
 // A plugin whose tools differ only in what they declare, and an agent that uses them within a tight budget.
 import { env as bindings } from 'cloudflare:workers'
-import type { BundledPlugin } from '../../../src/contracts/manifest/manifest.ts'
-import type { Plugin } from '../../../src/contracts/plugin.ts'
+import type { BundledPlugin } from '../../../src/features/plugins/types/manifest.ts'
+import type { Plugin } from '../../../src/features/plugins/types/plugin.ts'
 
 const inputSchema = {
   type: 'object',

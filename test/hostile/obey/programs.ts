@@ -1,5 +1,5 @@
 import { toToolResult } from '#runtime/kernel/types/agent-outcome.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import {
   joinLabels,
   labelFrom,
@@ -8,7 +8,7 @@ import {
   type Label,
   type Sink,
 } from '#contracts/label.ts'
-import { labelOfAll } from '#contracts/message-label.ts'
+import { labelOfAll } from '#contracts/message.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { Pause, PauseAnswer } from '#runtime/kernel/types/pause.ts'

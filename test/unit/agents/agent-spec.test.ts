@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { orchestratorLimits } from '../../../src/features/agents/types.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
 import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAgentLoader } from '../../../src/features/agents/load-agent.ts'
 import type { ReadyAgent } from '../../../src/runtime/session/types/runtime.ts'
-import type { RunnableAgent } from '../../../src/contracts/stored-agent.ts'
+import type { RunnableAgent } from '../../../src/contracts/manifest/agent-definition.ts'
 import type { Toolset } from '../../../src/contracts/tool.ts'
 import { agentSpec, toolsetOf } from '../../fakes/kernel.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
 import { joinLabels, labelFrom, saidLabel } from '#contracts/label.ts'

@@ -1,7 +1,7 @@
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { describe, expect, test } from 'vitest'
 import { orchestratorLimits } from '../../../src/features/agents/types.ts'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import type { InstalledPlugin } from '../../../src/features/agents/wire-agents.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../../src/runtime/catalog/outside-tools.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cronProblem } from '#contracts/cron.ts'
+import { cronProblem } from '#contracts/schedule-requests.ts'
 import { nextSlot, nextSlots } from '../../../src/features/schedules/slots.ts'
 import { createRandom } from '../../fakes/random.ts'
 

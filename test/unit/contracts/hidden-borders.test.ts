@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
+import { agentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { onDemandDefinition } from '../../../src/features/agents/types.ts'
 import { agentRequest } from '#features/agents/routes/requests.ts'
 import { addKeyRequest } from '#features/access/routes/requests.ts'

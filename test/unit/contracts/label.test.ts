@@ -16,7 +16,7 @@ import {
   verdictOf,
   type LabelRule,
 } from '#runtime/kernel/types/label-rules.ts'
-import { labelOf } from '#contracts/message-label.ts'
+import { labelOf } from '#contracts/message.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const { next: random } = createRandom(7)

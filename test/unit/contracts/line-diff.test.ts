@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
+import { agentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { definitionDiff } from '#features/agents/types.ts'
 import { exposureDiff, exposureSchema } from '#runtime/catalog/types/exposure.ts'
 import { diffCounts, diffLines } from '#contracts/line-diff.ts'

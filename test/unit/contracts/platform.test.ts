@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addUsage, zeroUsage } from '../../../src/contracts/lease.ts'
+import { addUsage, zeroUsage, plusPlatform } from '../../../src/contracts/lease.ts'
 import {
   cpuEstimate,
   platformCostNanoUsd,
@@ -9,7 +9,6 @@ import {
   platformUsage,
   usageBeyond,
 } from '../../../src/runtime/session/types/platform-usage.ts'
-import { plusPlatform } from '../../../src/contracts/platform-sum.ts'
 
 describe("E9: the platform's bill", () => {
   it('costs what Cloudflare publishes for a million of each', () => {

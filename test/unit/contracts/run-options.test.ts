@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { OnDemandAgent } from '#contracts/stored-agent.ts'
+import type { OnDemandAgent } from '#contracts/manifest/agent-definition.ts'
 import {
   runOptionFields,
   toInherited,

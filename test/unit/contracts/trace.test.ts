@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { spanIdOf } from '#contracts/span-id.ts'
+import { spanIdOf } from '#contracts/trace.ts'
 import { parseTraceHeaders } from '../../../src/platform/routes/types/trace.ts'
 import { toTraceHeaders, toTraceparent } from '../../../src/runtime/session/types/trace.ts'
 

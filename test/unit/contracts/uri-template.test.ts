@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { matchUriTemplate } from '../../../src/features/plugins/types/uri-template.ts'
-import { parseUriTemplate } from '#contracts/uri-template.ts'
+import { parseUriTemplate } from '#contracts/manifest/manifest-offers.ts'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
 
 function match(template: string, uri: string) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readAgentFolder } from '../../../scripts/isola/agent-folder.ts'
 import { toManifest } from '../../../src/features/agents/types.ts'
-import { agentDefinition } from '../../../src/contracts/manifest/agent-definition-schema.ts'
+import { agentDefinition } from '../../../src/contracts/manifest/agent-definition.ts'
 import { plays } from '../../fakes/examples/models.ts'
 
 const root = 'examples/agents'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import { roles } from '../../../src/contracts/role.ts'
+import { roles } from '../../../src/contracts/keys.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 describe('GET /api/status', () => {

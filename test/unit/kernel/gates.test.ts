@@ -20,7 +20,7 @@ import {
   toolEntry,
   toolsetOf,
 } from '../../fakes/kernel.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 
 interface Setup {
   readonly entry?: ToolEntry

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelCallSummary } from '#contracts/agent.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'

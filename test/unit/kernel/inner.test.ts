@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { unlimited, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { Clock } from '#contracts/sources.ts'

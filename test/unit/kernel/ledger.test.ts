@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { unlimited, zeroAmount, type Amount, type Limits } from '#contracts/lease.ts'
 import { type Lease } from '../../../src/runtime/kernel/types/lease.ts'
 import type { Ledger } from '#runtime/kernel/types/ledger.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Parked } from '#runtime/kernel/types/kernel.ts'
 import { createKernel } from '../../../src/runtime/kernel/run.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Parked } from '#runtime/kernel/types/kernel.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import {

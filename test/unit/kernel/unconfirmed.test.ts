@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { addUsage, unlimited, zeroUsage } from '#contracts/lease.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Offers } from '../../../src/contracts/manifest/offer.ts'
+import type { Offers } from '../../../src/contracts/manifest/manifest-offers.ts'
 import { maxBodyBytes } from '../../../src/platform/routes/body.ts'
 import { parked, resultOf, testKey, testRun, testSession } from '../../fakes/http-deps.ts'
 import { createMcpApp, directResult } from '../../fakes/mcp-app.ts'

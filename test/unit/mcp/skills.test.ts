@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { saidLabel, type Label } from '../../../src/contracts/label.ts'
-import type { Offers } from '../../../src/contracts/manifest/offer.ts'
+import type { Offers } from '../../../src/contracts/manifest/manifest-offers.ts'
 import { createMcpApp, type McpWorld } from '../../fakes/mcp-app.ts'
 import { rejecting, shelfOf, skillSource } from '../../fakes/skills.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { saidLabel } from '#contracts/label.ts'
-import { labelOfAll } from '#contracts/message-label.ts'
+import { labelOfAll } from '#contracts/message.ts'
 import type { Message } from '#contracts/message.ts'
 import { toHistory } from '../../../src/surfaces/openai/history.ts'
 import { fromContent, toContent } from '../../../src/surfaces/openai/responses/compaction-item.ts'

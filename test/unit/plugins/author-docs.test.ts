@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Capabilities, Plugin } from '#contracts/plugin.ts'
+import type { Capabilities, Plugin } from '#features/plugins/types/plugin.ts'
 import { main } from '../../../scripts/isola/main.ts'
 import { buildFolder } from '../../../scripts/isola/plugin-build.ts'
 
@@ -34,7 +34,7 @@ async function registered(folder: string) {
   const { bundle, manifest } = await buildFolder(folder)
   const code = (bundle.code ?? '').replace(
     /from "isola\/plugin"/,
-    `from ${JSON.stringify(`file://${join(root, 'src/contracts/plugin.ts')}`)}`,
+    `from ${JSON.stringify(`file://${join(root, 'src/features/plugins/types/plugin.ts')}`)}`,
   )
   const file = join(folder, 'built.mjs')
   writeFileSync(file, code)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom, saidLabel } from '#contracts/label.ts'
-import { labelOfAll } from '#contracts/message-label.ts'
+import { labelOfAll } from '#contracts/message.ts'
 import type { Message } from '#contracts/message.ts'
 import { createToldAnswers } from '../../../src/features/policy/answers/told-answers.ts'
 import { createSpace } from '../../../src/runtime/session/storage/space.ts'

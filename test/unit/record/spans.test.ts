@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
-import { spanIdOf } from '#contracts/span-id.ts'
+import { spanIdOf } from '#contracts/trace.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'

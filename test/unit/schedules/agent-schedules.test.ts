@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition } from '../../../src/contracts/manifest/agent-definition-schema.ts'
+import { agentDefinition } from '../../../src/contracts/manifest/agent-definition.ts'
 import { onDemandDefinition } from '../../../src/features/agents/types.ts'
 import type { ScheduleRequestBody } from '../../../src/runtime/session/types/schedule-requests.ts'
 import type { ScheduledAgent } from '../../../src/runtime/session/types/agent-schedules.ts'

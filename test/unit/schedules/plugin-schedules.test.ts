@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from '../../../src/runtime/session/types/schedule.ts'
 import { createPluginSchedules } from '../../../src/features/schedules/plugin-schedules.ts'
-import { lengthPrefixed } from '../../../src/contracts/naming.ts'
+import { lengthPrefixed } from '../../../src/contracts/objects.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage, type LimitOwner } from '#contracts/lease.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAgentLimits } from '../../../src/contracts/default-limits.ts'
+import { defaultAgentLimits } from '../../../src/contracts/limits.ts'
 import { loweredSince, ownLimits } from '../../../src/runtime/session/runs/limits.ts'
 
 const begun = { ...defaultAgentLimits, maxTokens: 50_000, maxTurns: 10 }

@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import type { Consent } from '../types/oauth.ts'
 import { baselineScope } from '#platform/routes/types/scopes.ts'
 import { isScope, scopesOfRole } from '../types/scopes.ts'
-import { type Scope } from '#contracts/scopes.ts'
+import { type Scope } from '#contracts/keys.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { AuthorizationServer, AuthRequest } from './library.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '@cloudflare/workers-oauth-provider'
 import { errorCode } from '#contracts/errors.ts'
 import { resourcePaths } from '../types/oauth.ts'
-import { scopes } from '#contracts/scopes.ts'
+import { scopes } from '#contracts/keys.ts'
 
 /** Any page may read the document, and no client may cache it, since an address may move. */
 const headers = {

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import type { SealedSecret } from '../types/secrets.ts'
 
 /** The deployment's keys as they were set, not validated yet. */

@@ -1,6 +1,5 @@
-import type { Rights, Administrator } from '#contracts/keys.ts'
+import type { Rights, Administrator, Role } from '#contracts/keys.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
-import type { Role } from '#contracts/role.ts'
 
 /** A key as lists show it: neither the key nor its hash. */
 export interface KeyView extends Rights {

@@ -1,7 +1,6 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
-import type { Administrator } from '#contracts/keys.ts'
+import type { Administrator, Scope } from '#contracts/keys.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
-import type { Scope } from '#contracts/scopes.ts'
 
 /** The resources a token can be for: one each, never two. */
 export const resourcePaths = ['/mcp', '/v1', '/api'] as const

@@ -1,6 +1,5 @@
-import type { Role } from '#contracts/keys.ts'
-import type { Scope } from '#contracts/scopes.ts'
-import { scopes } from '#contracts/scopes.ts'
+import type { Role, Scope } from '#contracts/keys.ts'
+import { scopes } from '#contracts/keys.ts'
 
 const isForScope: Readonly<Record<Role, readonly Scope[]>> = {
   user: ['agents', 'approve'],

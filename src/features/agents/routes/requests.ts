@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
+import { agentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { onDemandDefinition } from '../types.ts'
 import { digits } from '#contracts/query-fields.ts'
 

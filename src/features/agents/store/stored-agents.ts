@@ -1,6 +1,6 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
 import { toScheduled } from '#runtime/session/types/agent-schedules.ts'
-import type { Role } from '#contracts/role.ts'
+import type { Role } from '#contracts/keys.ts'
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { AgentHead, AgentVersion } from '#runtime/session/types/stored-agent.ts'
 import type { AgentSeer, AgentStore, ListedAgent, SeenAgent } from '../types.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { approvalState } from '#runtime/session/types/approval-words.ts'
-import { approverSchema } from '#contracts/approval-words.ts'
+import { approverSchema } from '#contracts/approval.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 import { approval, denial, hash } from '#runtime/session/requests/run-requests.ts'
 

@@ -1,5 +1,5 @@
 import type { NotePlace } from '#contracts/long-term.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
 import type { DocumentInfo, NewPassage } from '#features/record/types/knowledge.ts'
 import type { IndexedNote } from '../long-term/indexed-note.ts'

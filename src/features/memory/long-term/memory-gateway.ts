@@ -1,9 +1,8 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { KnowledgeApi } from '../types.ts'
+import type { KnowledgeApi, MemoryApi, MemoryOwners } from '../types.ts'
 import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
-import type { MemoryApi, MemoryOwners } from '../types.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
-import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
+import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 
 /** The objects that keep notes and documents: one for each principal, and one of the same class for the deployment. */

@@ -1,6 +1,6 @@
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { SealedSecret } from '#features/access/types/secrets.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { IndexedNote } from './indexed-note.ts'
 import { packWords, unpackWords } from './note-words.ts'
 

@@ -1,5 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 import type { MemoryAnswer } from '#contracts/long-term.ts'
 import type { SealedSecret } from '#features/access/types/secrets.ts'
 import type { HashWord } from './note-words.ts'

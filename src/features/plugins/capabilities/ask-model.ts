@@ -3,7 +3,7 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { defaultModelName } from '#platform/models/types.ts'
 import { type ModelRequest, type ModelSelection } from '#contracts/model.ts'
-import { ToolError, type PluginModel } from '#contracts/plugin.ts'
+import { ToolError, type PluginModel } from '#features/plugins/types/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** The models that a plugin's code may use: a tool has those of its grant, an agent its own. */

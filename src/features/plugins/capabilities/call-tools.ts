@@ -1,5 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
-import { ToolError, type PluginTools } from '#contracts/plugin.ts'
+import { ToolError, type PluginTools } from '#features/plugins/types/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { toJson } from '../sandbox/json-border.ts'

@@ -3,14 +3,14 @@ import {
   type Capabilities,
   type PluginRequest,
   type PluginTools,
-} from '#contracts/plugin.ts'
+} from '#features/plugins/types/plugin.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { EventData, EventDraft } from '#contracts/event.ts'
 import { levelOf } from '../types/log-level.ts'
 import type { ToolContext } from '#contracts/tool.ts'
-import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { OutsideAddress } from '#contracts/destination.ts'
 import { keeperOf } from '../types/shared-parts.ts'
-import type { SharedPart } from '#contracts/shared-parts.ts'
+import type { SharedPart } from '#contracts/manifest/agent-manifest.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { createPluginModel } from './ask-model.ts'
 import { createEmit } from './emit-event.ts'

@@ -1,5 +1,5 @@
 import type { MemoryGateway } from '#contracts/long-term.ts'
-import type { MemorySettings } from '#contracts/manifest/memory-settings.ts'
+import type { MemorySettings } from '#contracts/manifest/agent-manifest.ts'
 import type { MemoryClient, StreamOf } from '../types/memory.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#features/access/types/secrets.ts'

@@ -1,6 +1,6 @@
 import { maxPayloadChars } from '../types/event-bus.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { ToolError, type Capabilities } from '#contracts/plugin.ts'
+import { ToolError, type Capabilities } from '#features/plugins/types/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { toJson } from '../sandbox/json-border.ts'

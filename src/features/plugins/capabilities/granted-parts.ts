@@ -7,11 +7,11 @@ import {
   type PluginMemory,
   type PluginStorage,
   type PluginTools,
-} from '#contracts/plugin.ts'
+} from '#features/plugins/types/plugin.ts'
 import type { StreamOf } from '../types/memory.ts'
-import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { OutsideAddress } from '#contracts/destination.ts'
 import type { ToolContext } from '#contracts/tool.ts'
-import { spanIdOf } from '#contracts/span-id.ts'
+import { spanIdOf } from '#contracts/trace.ts'
 import { toTraceparent } from '#runtime/session/types/trace.ts'
 import type { ModelTerms } from './ask-model.ts'
 import type { CapabilityDeps } from './capability-deps.ts'

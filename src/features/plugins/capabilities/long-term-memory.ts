@@ -8,7 +8,7 @@ import {
   type NoteKind,
 } from '#contracts/long-term.ts'
 import { placeOf } from '../types/long-term.ts'
-import { ToolError, type PluginMemory, type PluginNote } from '#contracts/plugin.ts'
+import { ToolError, type PluginMemory, type PluginNote } from '#features/plugins/types/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
 import type { CallLabels } from './plugin-flow.ts'

@@ -1,4 +1,4 @@
-import { ToolError, type PluginStorage } from '#contracts/plugin.ts'
+import { ToolError, type PluginStorage } from '#features/plugins/types/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** Refuses a capability that was not granted: the plugin gets an error each time, the record one event a call. */

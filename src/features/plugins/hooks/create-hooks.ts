@@ -1,5 +1,5 @@
 import type { SubAgentStopped, ToolHooks } from '#runtime/kernel/types/policy.ts'
-import type { HookEvent } from '#contracts/plugin.ts'
+import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 

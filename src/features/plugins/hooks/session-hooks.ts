@@ -1,6 +1,6 @@
 import type { DeploymentEvent, EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { HookEvent } from '#contracts/plugin.ts'
+import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import type { EndedSession } from '#runtime/session/types/session-view.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'

@@ -3,7 +3,7 @@ import { headOf } from '#contracts/cut.ts'
 import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
-import type { HookEvent } from '#contracts/plugin.ts'
+import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import type {
   CallSubject,
   HookSubject,

@@ -3,14 +3,13 @@ import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import {
-  type BundledPlugin,
-  type IsolatedCode,
   type Manifest,
   type RequestedGrants,
   type TrustTier,
 } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin, IsolatedCode } from '../types/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#features/plugins/types/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { orderByDependencies } from './dependency-order.ts'

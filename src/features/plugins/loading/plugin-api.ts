@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
-import { pluginApiVersion } from '#contracts/plugin.ts'
+import { pluginApiVersion } from '#features/plugins/types/plugin.ts'
 
 type Version = readonly [number, number, number]
 

@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
-import { ToolError } from '#contracts/plugin.ts'
+import { ToolError } from '#features/plugins/types/plugin.ts'
 import { OutputError } from './output-error.ts'
 
 const answerSchema = z.strictObject({

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '../types/manifest.ts'
 import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 

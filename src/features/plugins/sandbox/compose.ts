@@ -1,4 +1,4 @@
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundledPlugin } from '../types/manifest.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import { createCodeSource } from './code-source.ts'
 import { createIsolateHost, type IsolateHostDeps } from './isolate-host.ts'

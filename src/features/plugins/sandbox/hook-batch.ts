@@ -1,4 +1,4 @@
-import type { Capabilities, HookEvent, HookFunction } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, HookFunction } from '#features/plugins/types/plugin.ts'
 import type { Json } from '#contracts/json.ts'
 import { toJson } from './json-border.ts'
 

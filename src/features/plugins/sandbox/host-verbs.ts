@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Json } from '#contracts/json.ts'
-import type { Ask, Capabilities, LogLevel } from '#contracts/plugin.ts'
+import type { Ask, Capabilities, LogLevel } from '#features/plugins/types/plugin.ts'
 
 /** One verb of the port: the form of its arguments, and what it does with the call's capabilities. */
 interface Verb {

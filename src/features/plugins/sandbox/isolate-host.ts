@@ -1,6 +1,7 @@
-import type { IsolatedCode, Manifest } from '#contracts/manifest/manifest.ts'
+import type { Manifest } from '#contracts/manifest/manifest.ts'
+import type { IsolatedCode } from '../types/manifest.ts'
 import type { PluginFacts } from '#runtime/catalog/types/part-kind.ts'
-import type { Capabilities } from '#contracts/plugin.ts'
+import type { Capabilities } from '#features/plugins/types/plugin.ts'
 import {
   defaultHookTimeoutMs,
   defaultTimeoutMs,

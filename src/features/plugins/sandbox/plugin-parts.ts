@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
-import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#features/plugins/types/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ProviderKind } from '#contracts/provider.ts'
 import type { ToolContext } from '#contracts/tool.ts'

@@ -1,4 +1,4 @@
-import type { PluginRequest } from '#contracts/plugin.ts'
+import type { PluginRequest } from '#features/plugins/types/plugin.ts'
 
 type AskAll = (asked: Readonly<Record<string, object>>) => Promise<unknown>
 

@@ -1,4 +1,4 @@
-import type { PluginSecrets } from '#contracts/plugin.ts'
+import type { PluginSecrets } from '#features/plugins/types/plugin.ts'
 
 /**
  * The text that a plugin holds in place of a secret during one call: the nonce keeps other texts, and those of

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { toLimits, toNanoUsd } from '#runtime/catalog/types/agent-limits.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'

@@ -2,15 +2,15 @@ import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import type { ToolManifest } from '../types/manifest.ts'
-import { emitTool } from '#contracts/manifest/manifest-events.ts'
+import { emitTool } from '#contracts/event-bus.ts'
 import {
   getPromptTool,
   readResourceTool,
   type PromptManifest,
   type ResourceManifest,
+  parseUriTemplate,
 } from '#contracts/manifest/manifest-offers.ts'
 import { matchUriTemplate } from '../types/uri-template.ts'
-import { parseUriTemplate } from '#contracts/uri-template.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { toPromptOutput, toResourceOutput } from './offer-output.ts'
 import { InputError } from '../sandbox/output-error.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject, Json } from '#contracts/json.ts'
-import { first } from '#contracts/definition-rules.ts'
+import { first } from '#contracts/visible-text.ts'
 
 /** Limits for the definitions that plugins and remote servers show to people and models. */
 export const definitionCaps = {

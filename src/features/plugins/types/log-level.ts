@@ -1,4 +1,4 @@
-import type { LogLevel } from '#contracts/plugin.ts'
+import type { LogLevel } from '#features/plugins/types/plugin.ts'
 
 const logLevels: readonly LogLevel[] = [
   'debug',

@@ -1,4 +1,4 @@
-import type { SharedFrom, SharedPart } from '#contracts/shared-parts.ts'
+import type { SharedFrom, SharedPart } from '#contracts/manifest/agent-manifest.ts'
 
 /** A session, and the session whose parts it shares. */
 export interface Sharing {

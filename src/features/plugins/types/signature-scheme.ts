@@ -1,4 +1,4 @@
-import { requestSchemes, textSchemes } from '#contracts/manifest/signature-scheme.ts'
+import { requestSchemes, textSchemes } from '#contracts/manifest/manifest.ts'
 
 export type RequestScheme = (typeof requestSchemes)[number]
 

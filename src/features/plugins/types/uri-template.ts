@@ -1,5 +1,5 @@
-import type { UriTemplate } from '#contracts/uri-template.ts'
-import { maxUriChars } from '#contracts/uri-template.ts'
+import type { UriTemplate } from '#contracts/manifest/manifest-offers.ts'
+import { maxUriChars } from '#contracts/manifest/manifest-offers.ts'
 
 /**
  * The decoded variables of a URI that the template describes; `undefined` if it does not describe the URI. Takes

@@ -4,7 +4,7 @@ import type { KnowledgeGateway } from '../types/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import { unwrap, type Reply } from '#contracts/reply.ts'
 import type { HeardOfPerson, ScheduleGateway } from '#runtime/session/types/schedule-object.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 
 /** Parts of the places outside of D1. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import { roles } from '#contracts/role.ts'
+import { roles } from '#contracts/keys.ts'
 import { dayOf, shownAmount, type DayDeps } from './usage.ts'
 import { anyone, keyHolders, operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'

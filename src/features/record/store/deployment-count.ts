@@ -1,4 +1,4 @@
-import { plusPlatform } from '#contracts/platform-sum.ts'
+import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts, PlatformCount } from '#contracts/platform.ts'
 import type { Namespace } from '#features/plugins/store/bundles.ts'
 import { billedBy, type Database, type Found, type Statement } from '#platform/d1/database.ts'

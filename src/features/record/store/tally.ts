@@ -1,6 +1,6 @@
 import type { EventType, SessionEvent } from '#contracts/event.ts'
 import { platformCostNanoUsd } from '#runtime/session/types/platform-prices.ts'
-import { plusPlatform } from '#contracts/platform-sum.ts'
+import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 
 /** The types of events that cost something; every report adds up the same. */

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule } from '#runtime/session/types/schedule.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 
 /** Whose object keeps a schedule: an agent's are with the principal that owns the agent. */
 export const keeperOf = ({ owner, asker }: Pick<Schedule, 'owner' | 'asker'>): ScheduleKeeper =>

@@ -1,9 +1,8 @@
 import { scheduleRequest, laterTask } from '#contracts/schedule-requests.ts'
 import * as z from 'zod'
-import { eventPattern, eventPatternProblem, maxTtlMs } from '#contracts/event-bus.ts'
+import { eventPattern, eventPatternProblem, maxTtlMs, refuseDeaf } from '#contracts/event-bus.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
-import { runLimits } from '#contracts/limit-requests.ts'
-import { refuseDeaf } from '#contracts/manifest/manifest-events.ts'
+import { runLimits } from '#contracts/limits.ts'
 import { listLimit, digits } from '#contracts/query-fields.ts'
 
 const { name, agent, model, stopAfterFailures, deliver, dryRun, daily } = scheduleRequest.shape

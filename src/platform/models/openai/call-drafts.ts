@@ -1,4 +1,4 @@
-import { notAnObject, toCallInput } from '#contracts/call-input.ts'
+import { notAnObject, toCallInput } from '#contracts/foreign-json.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ModelToolCall } from '#contracts/model.ts'

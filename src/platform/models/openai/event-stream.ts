@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { createLineFeeds } from '#contracts/line-feeds.ts'
+import { createLineFeeds } from '#contracts/foreign-json.ts'
 import { isObject, parsed } from './said-json.ts'
 
 /** One server-sent event. */

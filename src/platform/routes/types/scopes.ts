@@ -1,6 +1,5 @@
-import type { Scope } from '#contracts/scopes.ts'
-import type { Role } from '#contracts/keys.ts'
-import { scopes } from '#contracts/scopes.ts'
+import type { Scope, Role } from '#contracts/keys.ts'
+import { scopes } from '#contracts/keys.ts'
 
 /** The scope of a client that asks for none by name. */
 export const baselineScope: Scope = 'agents'

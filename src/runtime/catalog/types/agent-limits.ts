@@ -1,7 +1,7 @@
 import { unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from './manifest.ts'
 import type { Limits } from '#contracts/lease.ts'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 
 const nanoPerUsd = 1_000_000_000
 

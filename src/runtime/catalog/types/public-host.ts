@@ -1,4 +1,4 @@
-import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isOfThisMachine } from '#contracts/destination.ts'
 import { isPublicHost } from '#platform/outbound/types.ts'
 
 /**

@@ -1,6 +1,6 @@
-import type { Role } from '#contracts/role.ts'
+import type { Role } from '#contracts/keys.ts'
 import type * as z from 'zod'
-import type { approvalScope } from '#contracts/approval-schemas.ts'
+import type { approvalScope } from '#contracts/approval.ts'
 
 /** The principal that decides an approval. A token without the needed scope has been refused before. */
 export interface Decider {

@@ -8,7 +8,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
 import type { AddedTexts } from './plan.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
-import type { SharedFrom } from '#contracts/shared-parts.ts'
+import type { SharedFrom } from '#contracts/manifest/agent-manifest.ts'
 import type { Toolset } from '#contracts/tool.ts'
 import type { TraceLink } from '#contracts/trace.ts'
 

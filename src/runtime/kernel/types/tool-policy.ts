@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approverSchema, type Approver } from '#contracts/approval-words.ts'
+import { approverSchema, type Approver } from '#contracts/approval.ts'
 import type { Destination } from '#contracts/destination.ts'
 import { sink, type Label, type Sink } from '#contracts/label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'

@@ -9,7 +9,7 @@ import type {
   ScheduleVerbs,
 } from '../types/schedule-object.ts'
 import type { ScheduleAsker, ScheduleChanger } from '../types/schedule.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { seesEverybody } from '#platform/routes/queries.ts'

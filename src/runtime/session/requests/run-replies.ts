@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { label, limitReached, pauseKind, runResult, usage } from '#contracts/event-fields.ts'
-import { approvalRequestSchema } from '#contracts/approval-schemas.ts'
+import { approvalRequestSchema } from '#contracts/approval.ts'
 import { atMs, count, flag, object, text } from '#platform/routes/shapes.ts'
 
 export const usageSum = usage.meta({ id: 'Usage' })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Json } from '#contracts/json.ts'
 import { clientTools } from '#surfaces/sessions/client-tools.ts'
-import { runLimits } from '#contracts/limit-requests.ts'
+import { runLimits } from '#contracts/limits.ts'
 import { personaName } from '../types/query-fields.ts'
 
 const toolPattern = z

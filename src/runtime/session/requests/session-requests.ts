@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SessionCursor } from '#contracts/operations.ts'
 import { sessionLimits } from '../types/limit-requests.ts'
-import { runLimits } from '#contracts/limit-requests.ts'
+import { runLimits } from '#contracts/limits.ts'
 import { digits, listLimit, wantedName } from '#contracts/query-fields.ts'
 import { personaName } from '../types/query-fields.ts'
 

@@ -1,4 +1,4 @@
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
 
 type Hash = (text: string) => string
 

@@ -2,7 +2,7 @@ import { type Row, toParts } from './log-rows.ts'
 import { type RunIndex, createRunIndex } from './run-index.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import { createNewestRun, type NewestRun } from './newest-run.ts'
 import { orderIn } from './run-id.ts'
 

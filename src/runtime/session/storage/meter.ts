@@ -1,4 +1,4 @@
-import { plusPlatform } from '#contracts/platform-sum.ts'
+import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type { PlatformMeter } from '../types/platform.ts'
 

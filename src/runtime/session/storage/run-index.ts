@@ -1,4 +1,4 @@
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import type { Row } from './log-rows.ts'
 
 type Kind =

@@ -2,7 +2,7 @@ import type { MemoryEntry } from '../types/memory.ts'
 import type { StorageAnswer, StorageRequest, Space } from '../types/space.ts'
 import { joinLabels, labelSchema, type Label } from '#contracts/label.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 
 type Asked<Verb extends StorageRequest['verb']> = Extract<StorageRequest, { verb: Verb }>
 

@@ -1,6 +1,6 @@
 import type { ApprovalRule } from '../types/approval.ts'
 import type { Delivery } from '../types/lineage.ts'
-import { tablesMark } from '#contracts/object-tables.ts'
+import { tablesMark } from '#contracts/objects.ts'
 import { createTellRows, type TellRows } from './tell-rows.ts'
 
 /** An outbox entry: a message for another object, stored until it is acknowledged. */

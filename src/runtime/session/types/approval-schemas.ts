@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { labelSchema } from '#contracts/label.ts'
-import { decidedBySchema, askerSchema } from '#contracts/approval-schemas.ts'
+import { decidedBySchema, askerSchema, approverSchema } from '#contracts/approval.ts'
 import { approvalState } from './approval-words.ts'
-import { approverSchema } from '#contracts/approval-words.ts'
 
 /** The types that a free field of the arguments may have. */
 export const jsonType = z.enum(['string', 'number', 'boolean', 'null', 'array', 'object'])

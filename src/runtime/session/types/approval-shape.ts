@@ -1,4 +1,4 @@
-import type { Approver } from '#contracts/approval-words.ts'
+import type { Approver } from '#contracts/approval.ts'
 import { mayApprove, type ApprovalRule } from './approval.ts'
 import type { AskedCall, AskedFor, FreeFields } from './approval.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'

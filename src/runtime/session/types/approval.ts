@@ -1,8 +1,7 @@
 import type { ApprovalScope, Decider } from '#runtime/kernel/types/approval.ts'
-import type { Approver } from '#contracts/approval-words.ts'
+import type { Approver, ApprovalRequest } from '#contracts/approval.ts'
 import type * as z from 'zod'
 import type { jsonType, approvalRuleSchema, approvalEntrySchema } from './approval-schemas.ts'
-import type { ApprovalRequest } from '#contracts/approval.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
 

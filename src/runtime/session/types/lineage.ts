@@ -1,5 +1,5 @@
 import type { Limits, Usage } from '#contracts/lease.ts'
-import type { SharedFrom } from '#contracts/shared-parts.ts'
+import type { SharedFrom } from '#contracts/manifest/agent-manifest.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
 /** The place of a sub-agent's session in its tree. */

@@ -1,4 +1,4 @@
 import * as z from 'zod'
-import { subscriptionManifest } from '#contracts/manifest/manifest-events.ts'
+import { subscriptionManifest } from '#contracts/event-bus.ts'
 
 export type SubscriptionManifest = z.infer<typeof subscriptionManifest>

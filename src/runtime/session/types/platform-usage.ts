@@ -1,7 +1,6 @@
 import { minus } from '#runtime/kernel/types/lease.ts'
-import { type Usage } from '#contracts/lease.ts'
+import { type Usage, plusPlatform } from '#contracts/lease.ts'
 import { platformCostNanoUsd } from './platform-prices.ts'
-import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 
 /** The usage in `all` beyond `part`. */

@@ -1,5 +1,5 @@
 import type { EndedCredential, HeldWorkRequest } from './held-work.ts'
-import type { OwnLimits } from '#contracts/own-limits.ts'
+import type { OwnLimits } from '#contracts/keys.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { ScheduleApi } from './schedule-object.ts'

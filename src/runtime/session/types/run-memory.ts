@@ -1,6 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
-import type { MemorySettings } from '#contracts/manifest/memory-settings.ts'
+import type { KnowledgeSettings, MemorySettings } from '#contracts/manifest/agent-manifest.ts'
 import type { Message } from '#contracts/message.ts'
 
 /** A run, as its memory knows it. */

@@ -14,7 +14,7 @@ import type {
   SlotState,
   ToldSchedule,
 } from './schedule.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 
 export type ForgottenSlot = Pick<Slot, 'schedule' | 'slotMs'>
 

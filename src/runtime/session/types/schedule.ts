@@ -1,6 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { Emitted } from './event-bus.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import type { Label } from '#contracts/label.ts'

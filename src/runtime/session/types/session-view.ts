@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { RunView } from './run-view.ts'
-import type { SharedFrom } from '#contracts/shared-parts.ts'
+import type { SharedFrom } from '#contracts/manifest/agent-manifest.ts'
 
 /** A session's identity. */
 export interface SessionAbout {

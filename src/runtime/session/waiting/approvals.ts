@@ -1,5 +1,5 @@
 import { freeFields, ruleIdOf, shapeOf } from '../types/approval-shape.ts'
-import type { Approver } from '#contracts/approval-words.ts'
+import type { Approver } from '#contracts/approval.ts'
 import { approverText, mayApprove, type ApprovalRule } from '../types/approval.ts'
 import { type Decider } from '#runtime/kernel/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'

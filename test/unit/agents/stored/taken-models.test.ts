@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { agentDefinition } from '#contracts/manifest/agent-definition-schema.ts'
-import type { Role } from '#contracts/role.ts'
+import { agentDefinition } from '#contracts/manifest/agent-definition.ts'
+import type { Role } from '#contracts/keys.ts'
 import { createAgentAdministration } from '../../../../src/features/agents/stored/administration.ts'
 import { createRunnable } from '../../../../src/features/agents/stored/runnable.ts'
 import { createAgentStore } from '../../../../src/features/agents/store/stored-agents.ts'

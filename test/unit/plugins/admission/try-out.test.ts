@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pluginApiVersion } from '#contracts/plugin.ts'
+import { pluginApiVersion } from '#features/plugins/types/plugin.ts'
 import { createTryOut } from '../../../../src/features/plugins/admission/try-out.ts'
 import { checkApi, olderVersions } from '../../../../src/features/plugins/loading/plugin-api.ts'
 

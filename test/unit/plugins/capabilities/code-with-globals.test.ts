@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
-import type { Capabilities } from '#contracts/plugin.ts'
+import type { Capabilities } from '#features/plugins/types/plugin.ts'
 import type { StorageRequest } from '#runtime/session/types/space.ts'
 import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
 import {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
 import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { StorageRequest } from '#runtime/session/types/space.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { StorageRequest } from '#runtime/session/types/space.ts'
-import { grantsSchema } from '../../../../src/contracts/manifest/manifest-grants.ts'
+import { grantsSchema } from '../../../../src/contracts/manifest/manifest.ts'
 import {
   createCallLabels,
   placeOf,

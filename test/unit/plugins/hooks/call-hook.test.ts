@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
-import type { HookEvent } from '#contracts/plugin.ts'
+import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import { callHook } from '../../../../src/features/plugins/hooks/call-hook.ts'
 import type { CapabilityDeps } from '../../../../src/features/plugins/capabilities/capability-deps.ts'
 import type { HostedParts } from '../../../../src/features/plugins/sandbox/plugin-parts.ts'

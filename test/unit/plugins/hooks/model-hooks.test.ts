@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { RunInput } from '#runtime/kernel/types/kernel.ts'
-import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
+import type { HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import { modelPlanner } from '../../../../src/features/agents/model-planner.ts'
 import {
   createEndingKernel,

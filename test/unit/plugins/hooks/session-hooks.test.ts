@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent } from '#contracts/event.ts'
-import type { Capabilities, HookAnswer, HookEvent } from '#contracts/plugin.ts'
+import type { Capabilities, HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import { bundle, createTestHooks, loadOne } from '../../../fakes/plugins.ts'
 
 const ended = { session: 'ses_1', rootSession: 'ses_1', principal: 'ann', agent: 'orchestrator' }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
+import type { HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import { bundle, createTestHooks, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom } from '#contracts/label.ts'
 import type { AddedTexts } from '#runtime/kernel/types/plan.ts'
-import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
+import type { HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import { modelPlanner } from '../../../../src/features/agents/model-planner.ts'
 import { createLiveHooks } from '../../../../src/features/plugins/hooks/live-hooks.ts'
 import { asksForSummary, createContextParts, prose, says, user } from '../../../fakes/context.ts'

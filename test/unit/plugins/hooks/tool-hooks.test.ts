@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Capabilities, HookAnswer, HookEvent } from '#contracts/plugin.ts'
+import type { Capabilities, HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import type { HookSubject } from '#runtime/kernel/types/policy.ts'
 import { createSchemaValidator } from '../../../../src/runtime/catalog/schema-validator.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
-import type { Plugin } from '#contracts/plugin.ts'
+import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
+import type { Plugin } from '#features/plugins/types/plugin.ts'
 import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'
 import { bundle, bundleTools, passAll } from '../../../fakes/plugins.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pluginApiVersion } from '#contracts/plugin.ts'
+import { pluginApiVersion } from '#features/plugins/types/plugin.ts'
 import { checkApi, olderVersions } from '../../../../src/features/plugins/loading/plugin-api.ts'
 import { bundleTools, passAll } from '../../../fakes/plugins.ts'
 import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'

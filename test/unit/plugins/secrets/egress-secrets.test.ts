@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import type { signatureScheme } from '#contracts/manifest/signature-scheme.ts'
+import type { signatureScheme } from '#contracts/manifest/manifest.ts'
 import { openCapabilities } from '../../../../src/features/plugins/capabilities/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createSecretWorld } from '../../../fakes/secret-world.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { requestSchemes } from '#contracts/manifest/signature-scheme.ts'
+import { requestSchemes } from '#contracts/manifest/manifest.ts'
 import { type SignedRequest } from '../../../../src/features/plugins/types/signature-scheme.ts'
 import {
   signRequest,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
-import { ToolError, type Capabilities, type ToolFunction } from '#contracts/plugin.ts'
+import { ToolError, type Capabilities, type ToolFunction } from '#features/plugins/types/plugin.ts'
 import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
 import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'

@@ -1,4 +1,4 @@
-import { ToolError, type JsonValue, type PluginDatabase } from '#contracts/plugin.ts'
+import { ToolError, type JsonValue, type PluginDatabase } from '#features/plugins/types/plugin.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
 import type { ToolManifest } from '../../types/manifest.ts'

@@ -1,6 +1,6 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { toBytes } from '#runtime/catalog/types/permit.ts'
-import { ToolError, type PluginStorage } from '#contracts/plugin.ts'
+import { ToolError, type PluginStorage } from '#features/plugins/types/plugin.ts'
 import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 import { jsonSizeBytes, toJson } from '../../sandbox/json-border.ts'
 

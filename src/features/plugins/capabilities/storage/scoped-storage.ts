@@ -1,4 +1,4 @@
-import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
+import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
 import { pluginServiceParts } from '../../types/naming.ts'
 import type { PluginServiceApi } from '../../types/plugin-service.ts'
 import type { PrincipalApi } from '#runtime/session/types/principal.ts'

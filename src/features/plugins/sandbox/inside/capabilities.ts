@@ -8,7 +8,7 @@ import type {
   PluginSecrets,
   PluginStorage,
   PluginTools,
-} from '#contracts/plugin.ts'
+} from '#features/plugins/types/plugin.ts'
 import { toJson } from '../json-border.ts'
 import { createRequest } from '../request-shorthand.ts'
 import { toPlaceholder } from '../../secrets/placeholder.ts'

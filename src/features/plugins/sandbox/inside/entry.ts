@@ -2,7 +2,7 @@ import { withFetch } from './prelude.ts'
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { runHookBatch } from '../hook-batch.ts'
 import { NotJsonError, toJson } from '../json-border.ts'
-import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#features/plugins/types/plugin.ts'
 import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
 import { describeParts, loadedParts, LoadFault, loadParts, type About } from './load.ts'
 

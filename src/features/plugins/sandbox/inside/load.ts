@@ -1,4 +1,4 @@
-import type { PluginParts } from '#contracts/plugin.ts'
+import type { PluginParts } from '#features/plugins/types/plugin.ts'
 import { toJson } from '../json-border.ts'
 
 /** The input of `register`. */

@@ -1,5 +1,5 @@
 import type { ErasedPerson } from '../../types/erasure.ts'
-import type { ScheduleKeeper } from '#contracts/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { keeper } from '#features/schedules/store/schedules.ts'
 import { reached } from '#platform/d1/outage.ts'

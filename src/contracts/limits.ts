@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { unlimited, type Limits } from './lease.ts'
 
 /** Limits of amounts that add up over runs, so that a session can have them, too. */
 export const additive = {
@@ -20,3 +21,15 @@ export const runLimits = z.strictObject({
   maxDepth: z.int().min(0).optional(),
   maxConcurrency: z.int().min(1).optional(),
 })
+
+/** The defaults of a manifest agent's `limits` (Y13). */
+export const defaultAgentLimits: Limits = {
+  maxTokens: 50_000,
+  maxCostNanoUsd: unlimited,
+  maxTimeMs: 120_000,
+  maxTurns: 10,
+  maxToolCalls: 50,
+  maxChildren: 16,
+  maxDepth: 4,
+  maxConcurrency: 8,
+}

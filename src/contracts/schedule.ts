@@ -1,2 +1,0 @@
-/** Whose object keeps it, tagged. */
-export type ScheduleKeeper = `principal:${string}` | `plugin:${string}`
