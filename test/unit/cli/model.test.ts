@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { clientOf } from '../../fakes/app-client.ts'
-import command from '../../../scripts/isola/model.ts'
+import command from '../../../cli/model.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 import { createWorld } from '../models/upstreams.ts'
 

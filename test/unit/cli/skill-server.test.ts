@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/skill.ts'
+import command from '../../../cli/skill.ts'
 import { libraryOf, skillSource } from '../../fakes/skills.ts'
 
 let folder: string

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { clientOf } from '../../fakes/app-client.ts'
-import command from '../../../scripts/isola/key.ts'
-import type { Verb } from '../../../scripts/isola/command.ts'
-import { main } from '../../../scripts/isola/main.ts'
+import command from '../../../cli/key.ts'
+import type { Verb } from '../../../cli/command.ts'
+import { main } from '../../../cli/main.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const startMs = 1_790_000_000_000

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { clientOf } from '../../fakes/app-client.ts'
-import command from '../../../scripts/isola/secret.ts'
+import command from '../../../cli/secret.ts'
 import { githubTools } from '../../fakes/secrets.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
