@@ -7,12 +7,12 @@ import { at } from './author-files.ts'
 import { UsageError } from './usage.ts'
 
 /** A definition as it is sent; the server says what is wrong with it. */
-export type AgentBody = Request<'POST /api/agents'>['body']
+type AgentBody = Request<'POST /api/agents'>['body']
 
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
 /** Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text. */
-export function readAgentFolder(given: string): Record<string, unknown> {
+export function readAgentFolder(given: string): AgentBody {
   const path = at(given)
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) throw new UsageError(`${given}: there is no such folder or file.`)
@@ -25,19 +25,15 @@ export function readAgentFolder(given: string): Record<string, unknown> {
     throw new UsageError(`${basename(file)}: must be fields such as id, name and agent.`)
   const { agent } = value as { readonly agent?: unknown }
   const { instructions } = Object(agent) as { readonly instructions?: unknown }
-  if (typeof instructions !== 'string' || !isFileName(instructions.trim())) return { ...value }
+  if (typeof instructions !== 'string' || !isFileName(instructions.trim()))
+    return value as AgentBody
   const prompt = resolve(dirname(file), instructions.trim())
   if (!existsSync(prompt))
     throw new UsageError(
       `agent.instructions: there is no file ${instructions} beside ${basename(file)}.`,
     )
-  return {
-    ...value,
-    agent: {
-      ...Object(agent),
-      instructions: readIn(folder, prompt, `agent.instructions: ${instructions}`),
-    },
-  }
+  const text = readIn(folder, prompt, `agent.instructions: ${instructions}`)
+  return { ...value, agent: { ...Object(agent), instructions: text } } as AgentBody
 }
 
 /** A text of a folder that a stranger may have made: no link leads out of it, to a key of its sender. */

@@ -1,10 +1,10 @@
 // isola agent …: whom a session, or `model` of a request, may name; and agents that need no plugin.
 import type { Reply } from '../src/client/client.ts'
-import { addedText, diffText, headOf, versionLine } from './agent-text.ts'
-import { readAgentFolder, type AgentBody } from './agent-folder.ts'
+import { diffCounts } from '../src/contracts/line-diff.ts'
+import { readAgentFolder } from './agent-folder.ts'
 import { noun, on, verb } from './command.ts'
-import { agreed } from './confirm.ts'
-import { count, dryRun, flag, rehearsal, sentOf, text, toNumber, yes } from './options.ts'
+import { agree } from './confirm.ts'
+import { count, dryRun, flag, rehearsal, text, toNumber, yes } from './options.ts'
 import { tellEnd, waitsCode } from './outcome.ts'
 import { lines, short, shown, time } from './text.ts'
 import { UsageError } from './usage.ts'
@@ -16,21 +16,47 @@ type Version = Reply<'GET /api/agents/:agent'>['versions'][number]
 
 const textOf = ({ definition }: Version) => JSON.stringify(definition, undefined, 2)
 
+const headOf = ({ id, state, owner, version }: Agent) =>
+  `${id}: ${version === undefined ? 'no version in force' : `version ${version}`}, ${state}, of ${short(owner)}`
+
+function versionLine({ needs, approvedBy, ...one }: Version) {
+  const by = approvedBy ? `${short(approvedBy)} allowed` : 'waits for an operator, who allows'
+  return lines(
+    `  version ${one.version} (${one.state}) ${one.hash.slice(0, 12)}, ${time(one.createdAtMs)} by ${short(one.createdBy)}`,
+    needs.length > 0 && `    ${by}: ${needs.map((need) => short(need)).join('; ')}`,
+  )
+}
+
+function addedText(made: Reply<'POST /api/agents'>): string {
+  const { id, isNew, applied } = made
+  if (!isNew) return `${id} has this text already: version ${applied.version}.`
+  const next =
+    applied.state === 'waiting'
+      ? `An operator reads and allows it: isola agent diff ${id}, isola agent approve ${id}`
+      : `Next: isola agent run ${id} "<task>"`
+  return lines(headOf(made), versionLine(applied), next)
+}
+
+const diffText = ({ from, to, ...diff }: Reply<'GET /api/agents/:agent/diff'>): string =>
+  lines(
+    `version ${from} → ${to}: ${diffCounts(diff)}`,
+    diff.moved.length > 0 && '(< moved from here, > moved to here)',
+    diff.lines,
+  )
+
 export default noun('agent', {
   list: verb({
     about: 'The agents that this key may name: --agent of chat, `model` of a request.',
-    async run({ request, print }) {
-      const [{ data }, stored] = await Promise.all([
-        request('GET /v1/models'),
+    async run({ ask, print }) {
+      const [{ data }, { agents: stored }] = await Promise.all([
+        ask('GET /v1/models'),
         // Of a version before, or with a key that may not: then there are only those of plugins.
-        request('GET /api/agents').catch(() => ({ agents: [] as readonly Agent[] })),
+        ask('GET /api/agents').catch(() => ({ agents: [] as readonly Agent[] })),
       ])
       // Agents are ours; the rest are models of providers.
-      const named = data.filter((one) => one.owned_by === 'isola').map(({ id }) => id)
-      const rest = stored.agents.filter(({ id }) => !named.includes(id))
-      const told = [...named, ...rest.map(headOf)]
-      const value = { agents: named, stored: stored.agents }
-      print(value, told.join('\n') || 'This key may name no agent.')
+      const agents = data.filter((one) => one.owned_by === 'isola').map(({ id }) => id)
+      const told = [...agents, ...stored.filter(({ id }) => !agents.includes(id)).map(headOf)]
+      print({ agents, stored }, told.join('\n') || 'This key may name no agent.')
     },
   }),
   add: verb({
@@ -38,19 +64,17 @@ export default noun('agent', {
     about:
       'Makes an agent of a folder with an agent.yaml, or of a JSON file; the same again with another text makes its next version.',
     options: dryRun,
-    async run({ args: [path], values, request, print }) {
+    async run({ args: [path], values, ask, sent, print }) {
       // The server refuses a definition with faults.
-      const definition = readAgentFolder(path) as AgentBody
-      const body = { ...definition, ...(values['dry-run'] && { dryRun: true }) }
-      const made = await request('POST /api/agents', { body })
-      print(made, values['dry-run'] ? `Would be made:\n${addedText(made)}` : addedText(made))
+      const made = await ask('POST /api/agents', { ...readAgentFolder(path), ...sent() })
+      print(made, `${values['dry-run'] ? 'Would be made:\n' : ''}${addedText(made)}`)
     },
   }),
   show: verb({
     usage: '<agent> [<version>]',
     about: 'An agent without a plugin: its versions, and the text in force, or of another one.',
-    async run({ args: [agent, wanted], request, print }) {
-      const found = await request('GET /api/agents/:agent', { params: { agent } })
+    async run({ args: [agent, wanted], ask, print }) {
+      const found = await ask('GET /api/agents/:agent')
       const { versions } = found
       const number = wanted === undefined ? found.version : toNumber(wanted, 'version')
       const one = versions.find(({ version }) => version === number)
@@ -70,13 +94,12 @@ export default noun('agent', {
   diff: verb({
     usage: '<agent> [<version>] [<version>]',
     about: 'What is new in the newest version, or between two.',
-    async run({ args: [agent, older, newer], request, print }) {
-      const { version, newest } = await request('GET /api/agents/:agent', { params: { agent } })
+    async run({ args: [, older, to], ask, print }) {
+      const { version, newest } = await ask('GET /api/agents/:agent')
       // Compares the newest version with the version in force; where both are the same, with the version before.
       const before = version === newest ? newest - 1 : (version ?? newest)
-      const from = older ?? String(Math.max(1, before))
-      const query = { from, ...(newer !== undefined && { to: newer }) }
-      const found = await request('GET /api/agents/:agent/diff', { params: { agent }, query })
+      const from = older ?? Math.max(1, before)
+      const found = await ask('GET /api/agents/:agent/diff', { from, to })
       print(found, shown(diffText(found)))
     },
   }),
@@ -84,21 +107,16 @@ export default noun('agent', {
     usage: '<agent> <task>',
     about:
       'Has an agent do a task, and waits for what it answers. A run that waits for you says why, and how it goes on: exit code 3.',
-    async run({ args: [agent, task], request, print, ...io }) {
-      const { id } = await request('POST /api/sessions', { body: { agent } })
-      const view = await request('POST /api/sessions/:id/runs', {
-        params: { id },
-        body: { task, wait: true },
-      })
-      const { stderr, isJson } = io
+    async run({ args: [agent, task], ask, ...io }) {
+      const { id } = await ask('POST /api/sessions', { agent })
+      const view = await ask('POST /api/sessions/:id/runs', { task, wait: true }, [id])
       if ('result' in view && view.result)
-        return tellEnd({ ...view.result, run: view.id, isKept: true }, view, { ...io, print })
-      if (isJson) print(view)
+        return tellEnd({ ...view.result, run: view.id, isKept: true }, view, io)
+      if (io.isJson) io.print(view)
       // A call of a sub-agent may be waiting.
-      const waiting = waitingOf(await wholeTree(request, id))
-      const where = `  isola session show ${id}`
-      const text = waiting.length > 0 ? toldWaiting(waiting) : `It is not over yet:\n${where}`
-      stderr.write(`${shown(text)}\n`)
+      const waiting = waitingOf(await wholeTree(io.request, id))
+      const text = toldWaiting(waiting) || `It is not over yet:\n  isola session show ${id}`
+      io.stderr.write(`${shown(text)}\n`)
       return waitsCode
     },
   }),
@@ -106,26 +124,26 @@ export default noun('agent', {
     usage: '<folder|file> <task> [options]',
     about: 'Has an agent work that lives for this task only: nothing that destroys or goes out.',
     options: {
-      ttl: count('seconds', 'kept so long; else gone with its answer', 'ttlSeconds'),
+      ttl: count('seconds', 'kept so long; else gone with its answer', { to: 'ttlSeconds' }),
       'temp-id': text('name', 'for your own lists and the record'),
       background: flag('answers with where it works, and does not wait'),
     },
-    async run({ args: [path, task], request, print, sent, ...io }) {
-      const { name, description, agent } = readAgentFolder(path) as AgentBody
-      const named = {
-        ...(name !== undefined && { name }),
-        ...(description !== undefined && { description }),
-      }
-      const body = { agent, ...named, task, ...sent() }
-      const done = await request('POST /api/agents/on-demand', { body })
-      if (!('state' in done)) {
-        const { session, run, expiresAtMs } = done
-        return print(done, `It works: session ${session}, run ${run}, until ${time(expiresAtMs)}`)
-      }
-      return tellEnd({ ...done, isKept: done.expiresAtMs !== undefined }, done, { ...io, print })
+    async run({ args: [path, task], ask, sent, ...io }) {
+      const { name, description, agent } = readAgentFolder(path)
+      const done = await ask('POST /api/agents/on-demand', {
+        agent,
+        name,
+        description,
+        task,
+        ...sent(),
+      })
+      if ('state' in done)
+        return tellEnd({ ...done, isKept: done.expiresAtMs !== undefined }, done, io)
+      const { session, run, expiresAtMs } = done
+      io.print(done, `It works: session ${session}, run ${run}, until ${time(expiresAtMs)}`)
     },
   }),
-  promote: verb({
+  promote: on('POST /api/agents/promote', {
     usage: '<session> <run> --id <id> --name <name> --description <text> [--dry-run]',
     about:
       'Proposes to keep an agent that worked with --background or --ttl; an operator approves it.',
@@ -135,14 +153,12 @@ export default noun('agent', {
       description: text('text', 'by which it is found'),
       ...dryRun,
     },
-    async run({ args: [session, run], values, request, print }) {
-      const { id, name, description } = values
+    sends({ values: { id, name, description } }) {
       if (id === undefined || name === undefined || description === undefined)
         throw new UsageError('promote needs --id, --name and --description.')
-      const body = { session, run, id, name, description, ...sentOf(dryRun, values) }
-      const made = await request('POST /api/agents/promote', { body })
-      print(made, addedText(made))
+      return {}
     },
+    says: addedText,
   }),
   approve: verb({
     usage: '<agent>',
@@ -150,33 +166,31 @@ export default noun('agent', {
       'Shows what is new in the version that waits and what it needs, and allows that. For operators.',
     options: yes,
     /** The version is shown before the question. Exactly that text is approved, whatever comes meanwhile. */
-    async run({ args: [agent], values, ...context }) {
-      const { request, print, stderr } = context
-      const found = await request('GET /api/agents/:agent', { params: { agent } })
+    async run(context) {
+      const { args, ask, print } = context
+      const found = await ask('GET /api/agents/:agent')
       const waiting = found.versions.find(({ state }) => state === 'waiting')
-      if (!waiting) throw new Error(`No version of ${short(agent)} waits for an operator.`)
+      if (!waiting) throw new Error(`No version of ${short(args[0])} waits for an operator.`)
       const { version, hash } = waiting
-      const query = { from: String(found.version), to: String(version) }
       const text =
         found.version === undefined
           ? textOf(waiting)
-          : diffText(await request('GET /api/agents/:agent/diff', { params: { agent }, query }))
-      stderr.write(`${shown(text)}\n${headOf(found)}\n${shown(versionLine(waiting))}\n`)
-      if (!(await agreed('Allow this and have it run?', values.yes, context, 'approve it')))
-        throw new Error('Nothing was approved.')
-      const body = { version, hash }
-      const now = await request('POST /api/agents/:agent/approve', { params: { agent }, body })
+          : diffText(await ask('GET /api/agents/:agent/diff', { from: found.version, to: version }))
+      await agree(context, {
+        text: `${shown(text)}\n${headOf(found)}\n${shown(versionLine(waiting))}`,
+        question: 'Allow this and have it run?',
+        to: 'approve it',
+        otherwise: 'Nothing was approved.',
+      })
+      const now = await ask('POST /api/agents/:agent/approve', { version, hash })
       print(now, headOf(now))
     },
   }),
-  rollback: verb({
+  rollback: on('POST /api/agents/:agent/rollback', {
     usage: '<agent> <version>',
     about: 'Has a version that was in force be so again.',
-    async run({ args: [agent, version], request, print }) {
-      const body = { version: toNumber(version, 'version') }
-      const now = await request('POST /api/agents/:agent/rollback', { params: { agent }, body })
-      print(now, headOf(now))
-    },
+    sends: ({ args: [, version = ''] }) => ({ version: toNumber(version, 'version') }),
+    says: headOf,
   }),
   archive: on('POST /api/agents/:agent/archive', {
     usage: '<agent>',
@@ -196,8 +210,7 @@ export default noun('agent', {
     options: rehearsal,
     asks: (id) => `Delete ${id} and its versions?`,
     says: (_gone, { args: [agent] }) => `${short(agent)} is gone.`,
-    would: 'Would be deleted: ',
+    would: (found: Agent) => `Would be deleted: ${headOf(found)}`,
     reads: 'GET /api/agents/:agent',
-    saysRead: headOf,
   }),
 })

@@ -1,12 +1,10 @@
 // A command: its words, its options, its request, and how the answer is shown.
 import type { Readable } from 'node:stream'
-import type { Client, Reply, Route } from '../src/client/client.ts'
+import type { Client, Reply, Request, Route } from '../src/client/client.ts'
 import type { WranglerProgram } from './deploy/wrangler.ts'
-import { sentOf, type Option, type Options, type Sent, type ValuesOf } from './options.ts'
+import type { Option, Options, Sent, ValuesOf } from './options.ts'
 import { short } from './text.ts'
-import { argumentsIn, UsageError } from './usage.ts'
-
-export type { Options, ValuesOf } from './options.ts'
+import { argumentsIn } from './usage.ts'
 
 /** An input that may be a terminal. */
 export type Input = Readable & {
@@ -35,17 +33,50 @@ export interface Io {
   readonly signal?: AbortSignal
 }
 
+/** Where the fields of a request are. */
+type Where<Of extends Route> = (Of extends `${'GET' | 'DELETE'} ${string}` ? 'query' : 'body') &
+  keyof Request<Of>
+/** Optional fields may be undefined: neither JSON nor a query has those. */
+type Loose<All> = {
+  [Name in keyof All]: {} extends Pick<All, Name> ? All[Name] | undefined : All[Name]
+}
+type Fields<Of extends Route> = [Where<Of>] extends [never] ? undefined : Request<Of>[Where<Of>]
+type Asked<Of extends Route> =
+  undefined extends Fields<Of>
+    ? [fields?: Loose<Fields<Of>>, params?: readonly string[]]
+    : [fields: Loose<Fields<Of>>, params?: readonly string[]]
+
 /** The context of a command that runs. The frame has checked the number of arguments against the usage line. */
 export interface Context<Values = object, Args = readonly string[]> extends Io {
   readonly args: Args
   readonly values: Values
+  /** The fields of a request that the options which were given fill. */
+  readonly sent: () => Sent
   readonly isJson: boolean
   /** The server, with its key. Throws where there is none. */
   readonly connect: () => Client
   readonly request: Client['request']
+  /** Asks a route by the fields of its body or query. The arguments fill its parameters, unless `params` do. */
+  readonly ask: <Of extends Route>(route: Of, ...asked: Asked<Of>) => Promise<Reply<Of>>
   /** Prints the result: the value with --json, else the text. */
   readonly print: (value: unknown, text?: string) => void
 }
+
+export const parametersIn = (route: string): readonly string[] =>
+  [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+
+/** `ask` of a context. */
+export const createAsk =
+  (request: Client['request'], args: readonly string[]): Context['ask'] =>
+  (route, fields?: unknown, params: readonly string[] = args) => {
+    const named = parametersIn(route).map((name, at) => [name, params[at]])
+    const where = /^(GET|DELETE) /.test(route) ? 'query' : 'body'
+    const given = {
+      params: Object.fromEntries(named),
+      ...(fields !== undefined && { [where]: fields }),
+    }
+    return request(route, ...([given] as never))
+  }
 
 /** Exit code; 0 if it is none. */
 type Outcome = number | void
@@ -71,7 +102,7 @@ export interface Module extends Partial<Verb> {
 }
 
 /** A verb as a table has it. */
-interface Declared<All = Options> extends Omit<Verb<All>, 'usage'> {
+interface Declared extends Omit<Verb, 'usage'> {
   /** The rest of its usage line after the verb. Its options are added, unless it names some itself. */
   readonly usage?: string
 }
@@ -107,18 +138,6 @@ export function noun<const Verbs extends Readonly<Record<string, Declared>>>(
   return { noun: name, ...more, verbs: made }
 }
 
-/** The same of a command that has no verbs. */
-export const command = <const All extends Options>(
-  name: string,
-  declared: Declared<All>,
-  more: Pick<Module, 'needsClone'> = {},
-): Module => ({
-  noun: name,
-  ...more,
-  ...(declared as Declared),
-  usage: usageOf(`isola ${name}`, declared as Declared),
-})
-
 /** The arguments of a usage text: what stands before its first option. */
 type Head<Usage extends string> = Usage extends
   | `${infer Before}\n${string}`
@@ -146,43 +165,29 @@ type ArgumentsOf<Usage extends string> = string extends Usage
 type Trimmed<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 
 /** The context of a verb with code of its own: its arguments and options by their types. */
-interface Called<Usage extends string, All> extends Context<
-  ValuesOf<All>,
-  ArgumentsOf<Head<Usage>>
-> {
-  /** The fields of a request that the options which were given fill. */
-  readonly sent: () => Sent
-}
+type Called<Usage extends string, All> = Context<ValuesOf<All>, ArgumentsOf<Head<Usage>>>
 
 /** A verb with code of its own: several requests, files of this machine, questions. */
-export const verb = <const Usage extends string = '', const All extends Options = {}>({
-  run,
-  asks,
-  ...declared
-}: {
+export const verb = <const Usage extends string = '', const All extends Options = {}>(declared: {
   readonly usage?: Usage
   readonly about?: string
   readonly options?: All
   readonly asks?: (context: Called<Usage, All>) => string | Promise<string>
   readonly run: (context: Called<Usage, All>) => Outcome | Promise<Outcome>
-}): Declared => {
-  const called = (context: Context): Called<Usage, All> => {
-    const values = (context.values ?? {}) as ValuesOf<All>
-    const sent = () => sentOf(declared.options ?? {}, { ...values })
-    // The frame has counted the arguments of the usage line.
-    return { ...context, args: context.args as never, values, sent }
-  }
-  return {
-    ...declared,
-    ...(asks && { asks: (context: Context) => asks(called(context)) }),
-    run: (context: Context) => run(called(context)),
-  }
-}
+}) => declared as unknown as Declared
 
-/** The command line that an answer is about. */
-interface Given<All> {
-  readonly args: readonly string[]
-  readonly values: ValuesOf<All>
+/** A command that has no verbs. */
+export const command = <const All extends Options>(
+  name: string,
+  {
+    needsClone = false,
+    ...declared
+  }: Parameters<typeof verb<string, All>>[0] & {
+    readonly needsClone?: boolean
+  },
+): Module => {
+  const made = verb(declared)
+  return { noun: name, needsClone, ...made, usage: usageOf(`isola ${name}`, made) }
 }
 
 /** A verb that is one request. */
@@ -191,66 +196,42 @@ interface Asking<Of extends Route, All> {
   readonly about?: string
   readonly options?: All
   /** Fields that are sent besides the options; `{}` where a body is needed and may be empty. */
-  readonly sends?: object | undefined
-  /** The usage error where no option was given, for a route that changes what is named. */
-  readonly needs?: string
+  readonly sends?: object | ((given: Context<ValuesOf<All>>) => object | Promise<object>)
   /** The question before it, about its first argument. */
   readonly asks?: (first: string) => string
   /** The answer for a person. */
-  readonly says: (reply: Reply<Of>, given: Given<All>) => string
-  /** The words before the answer with --dry-run. */
-  readonly would?: string
+  readonly says: (reply: Reply<Of>, given: Context<ValuesOf<All>>) => string
+  /** The answer with --dry-run; or the words before it. */
+  readonly would?: string | ((reply: never, given: Context<ValuesOf<All>>) => string)
   /** The route that --dry-run reads, where the route itself has no rehearsal. */
   readonly reads?: Route
-  readonly saysRead?: (reply: never, given: Given<All>) => string
 }
 
-/** The request of a route: arguments fill its parameters, then fields by name; options fill the fields they name. */
-function requestOf(
-  route: Route,
-  { usage = '', options = {}, sends }: Pick<Asking<Route, Options>, 'usage' | 'options' | 'sends'>,
-  { args, values }: Given<Options>,
-) {
-  const parameters = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  const names = [...parameters, ...argumentsIn(usage).slice(parameters.length)]
-  const given = names.flatMap((name, at) => (args[at] === undefined ? [] : [[name, args[at]]]))
-  const fields = {
-    ...sends,
-    ...Object.fromEntries(given.slice(parameters.length)),
-    ...sentOf(options, values),
-  }
-  const isSent = sends !== undefined || Object.keys(fields).length > 0
-  return {
-    params: Object.fromEntries(given.slice(0, parameters.length)),
-    ...(isSent && { [/^(GET|DELETE) /.test(route) ? 'query' : 'body']: fields }),
-  }
-}
-
-/** A verb of a table that asks one route and shows its answer. */
+/** A verb of a table that asks one route and shows its answer. Arguments that are no parameters fill fields by name. */
 export function on<Of extends Route, const All extends Options = {}>(
   route: Of,
-  { sends, needs, asks, says, would, reads, saysRead, ...declared }: Asking<Of, All>,
+  { sends, asks, says, would, reads, ...declared }: Asking<Of, All>,
 ): Declared {
-  const told = (said: string) => `${would}${would?.endsWith(':') ? '\n' : ''}${said}`
+  const names = argumentsIn(declared.usage ?? '')
   return {
     ...declared,
     route,
     ...(asks && { asks: ({ args: [first = ''] }: Context) => asks(short(first)) }),
-    async run({ args, request, print, ...context }: Context<ValuesOf<All>>) {
-      const values = (context.values ?? {}) as ValuesOf<All>
+    async run(context: Context<ValuesOf<All> & { readonly 'dry-run'?: boolean }>) {
+      const { args, values, sent, print } = context
       // The names of fields are held against docs/openapi.json by a test.
-      const ask = request as unknown as (of: Route, given: object) => Promise<Reply<Of>>
-      const given: Given<Options> = { args, values: { ...values } }
-      if (needs && Object.keys(sentOf(declared.options ?? {}, given.values)).length === 0)
-        throw new UsageError(needs)
-      const isRehearsed = given.values['dry-run'] === true
-      if (isRehearsed && reads) {
-        const read = (await ask(reads, requestOf(reads, {}, given))) as never
-        return print(read, told((saysRead ?? says)(read, { args, values })))
+      const ask = context.ask as (of: Route, fields?: object) => Promise<never>
+      const isRehearsed = would && values['dry-run']
+      const tell = (reply: never) => {
+        if (typeof would === 'function' && isRehearsed) return print(reply, would(reply, context))
+        print(reply, `${isRehearsed ? would : ''}${says(reply, context)}`)
       }
-      const reply = await ask(route, requestOf(route, { ...declared, sends }, given))
-      const said = says(reply, { args, values })
-      print(reply, isRehearsed && would !== undefined ? told(said) : said)
+      if (isRehearsed && reads) return tell(await ask(reads))
+      const more = typeof sends === 'function' ? await sends(context) : sends
+      const named = names.map((name, at) => [name, args[at]]).slice(parametersIn(route).length)
+      const fields = { ...Object.fromEntries(named), ...more, ...sent() }
+      const isSent = more ?? Object.values(fields).some((value) => value !== undefined)
+      tell(await ask(route, isSent ? fields : undefined))
     },
   }
 }

@@ -1,6 +1,6 @@
 // Questions to a person at a terminal; anything but yes is no.
 import { PassThrough, Writable } from 'node:stream'
-import type { Io } from './command.ts'
+import type { Context, Io } from './command.ts'
 import { UsageError } from './usage.ts'
 
 /** The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no width. */
@@ -32,15 +32,29 @@ export async function confirm(
   return answer === true
 }
 
-/** Asks, unless --yes stands for the answer. Throws without a terminal. */
-export async function agreed(
-  question: string,
-  isYes: boolean | undefined,
-  io: Pick<Io, 'stdin' | 'stderr'>,
-  what: string,
-): Promise<boolean> {
-  if (isYes) return true
-  if (!io.stdin.isTTY)
-    throw new UsageError(`Say --yes to ${what} without being asked: there is no terminal.`)
-  return confirm(question, io)
+/** Shows what it is about and asks, unless --yes stands for the answer. Throws without a terminal, and after a no. */
+export async function agree(
+  {
+    values,
+    stdin,
+    stderr,
+  }: Pick<Context<{ readonly yes?: boolean | undefined }>, 'values' | 'stdin' | 'stderr'>,
+  {
+    text,
+    question,
+    to,
+    otherwise,
+  }: {
+    readonly text: string
+    readonly question: string
+    /** What --yes does. */
+    readonly to: string
+    readonly otherwise: string
+  },
+): Promise<void> {
+  stderr.write(`${text}\n`)
+  if (values.yes) return
+  if (!stdin.isTTY)
+    throw new UsageError(`Say --yes to ${to} without being asked: there is no terminal.`)
+  if (!(await confirm(question, { stdin, stderr }))) throw new Error(otherwise)
 }

@@ -26,10 +26,10 @@ export default noun('erasure', {
     options: {
       me: flag('yourself: this is the last thing that your key does'),
     },
-    async run({ args: [principal], values, request, print }) {
+    async run({ args: [principal], values, ask, print }) {
       const erasure = values.me
-        ? await request('POST /api/erasure', { body: { confirm: principal } })
-        : await request('POST /api/operator/erasures', { body: { principal, confirm: principal } })
+        ? await ask('POST /api/erasure', { confirm: principal })
+        : await ask('POST /api/operator/erasures', { principal, confirm: principal })
       print(erasure, report(erasure))
     },
   }),

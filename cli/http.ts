@@ -18,10 +18,9 @@ const change = (list: 'allow' | 'deny', about: string) =>
     options: {
       elsewhere: text('ask|deny', 'what becomes of calls to other hosts', { read: toElsewhere }),
     },
-    async run({ args, values, request, print, sent }) {
-      const body = { ...sent(), [list]: [...args] }
+    async run({ args, values, ask, print, sent }) {
       if (args.length === 0 && !values.elsewhere) throw new UsageError('<host>: give one at least.')
-      const answer = await request('POST /api/operator/http', { body })
+      const answer = await ask('POST /api/operator/http', { ...sent(), [list]: [...args] })
       print(answer, lines(answer.notes, `Generation ${answer.generation}.`))
     },
   })

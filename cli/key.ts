@@ -1,12 +1,10 @@
 // isola key …: who may ask, and with which keys.
 import type { Reply } from '../src/client/client.ts'
 import { noun, on, verb, type Context } from './command.ts'
-import { flag, text, texts, type Options } from './options.ts'
+import { flag, text, texts } from './options.ts'
 import { lines, listed, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { date, duration } from './when.ts'
-
-type Issued = Reply<'POST /api/operator/keys'>
 
 function toAmount(given: string, option: string): number {
   if (/^\d{1,15}(\.\d{1,9})?$/.test(given)) return Number(given)
@@ -16,20 +14,19 @@ function toAmount(given: string, option: string): number {
 const toAmountOrNone = (given: string, option: string) =>
   given === 'none' ? null : toAmount(given, option)
 
-const limitsBy = (read: (given: string, option: string) => number | null) =>
-  ({
-    'daily-tokens': text(undefined, undefined, { to: 'limits.dailyTokens', read }),
-    'daily-cost-usd': text(undefined, undefined, { to: 'limits.dailyCostUsd', read }),
-  }) as const
+const limitsBy = (read: (given: string, option: string) => number | null) => ({
+  'daily-tokens': text(undefined, undefined, { to: 'limits.dailyTokens', read }),
+  'daily-cost-usd': text(undefined, undefined, { to: 'limits.dailyCostUsd', read }),
+})
 const ends = {
   'expires-in': text(undefined, undefined, { to: 'expiresInMs', read: duration }),
   'expires-at': text(undefined, undefined, { to: 'expiresAtMs', read: date }),
-} as const satisfies Options
+}
 const names = {
   role: text(),
   agent: texts(undefined, undefined, { to: 'agents' }),
   model: texts(undefined, undefined, { to: 'models' }),
-} as const satisfies Options
+}
 
 const endTime = (ms: number | null) => (ms === null ? 'never' : time(ms))
 
@@ -47,28 +44,22 @@ function isSet(values: Readonly<Record<string, unknown>>, off: string, names: re
 
 /** Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error output. */
 function tell(
-  made: Issued,
+  made: Reply<'POST /api/operator/keys'>,
   { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,
-  more: readonly string[] = [],
+  ...more: readonly (string | false)[]
 ) {
   print(made, made.key)
   const { id, principal, role, expiresAtMs } = made
   const first = `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.`
-  if (!isJson) stderr.write(`${[first, ...more].join('\n')}\n`)
+  if (!isJson) stderr.write(`${lines(first, ...more)}\n`)
 }
 
-function rightsOf({
-  principal,
-  role,
-  agents,
-  models,
-  limits,
-}: Reply<'POST /api/operator/principals/:principal'>) {
+function rightsOf({ limits, ...rights }: Reply<'POST /api/operator/principals/:principal'>) {
   const all = (names: readonly string[] | null) => names?.join(', ') ?? 'all'
   const asDeployed = 'as set for the deployment'
   return lines(
-    `${principal} is ${role}.`,
-    `agents: ${all(agents)}; models: ${all(models)}`,
+    `${rights.principal} is ${rights.role}.`,
+    `agents: ${all(rights.agents)}; models: ${all(rights.models)}`,
     `tokens a day: ${limits.dailyTokens ?? asDeployed}; US dollars a day: ${limits.dailyCostUsd ?? asDeployed}`,
   )
 }
@@ -90,36 +81,32 @@ export default noun('key', {
       ...ends,
       'no-expiry': flag('of a user: does not end by itself', { to: null }),
     },
-    async run({ args: [principal = ''], values, request, sent, ...io }) {
+    async run({ args: [principal = ''], values, ask, sent, ...io }) {
       const { role } = values
       const hasEnd = isSet(values, 'no-expiry', Object.keys(ends))
       const hasLimit = isSet(values, 'no-limit', ['daily-tokens', 'daily-cost-usd'])
       const roleOf = async () => {
-        const { keys } = await request('GET /api/operator/keys', { query: { principal, limit: 1 } })
+        const { keys } = await ask('GET /api/operator/keys', { principal, limit: 1 })
         return keys[0]?.role
       }
       const isUser = (role ?? (hasEnd ? '' : await roleOf())) === 'user'
       // The daily limits of a principal that is there stay as they are.
       const isLimited = isUser && role !== undefined && !hasLimit
-      const body = {
+      const made = await ask('POST /api/operator/keys', {
         principal,
         ...(isLimited && { limits: { dailyTokens: userDailyTokens } }),
         ...(isUser && !hasEnd && { expiresInMs: userDays * dayMs }),
         ...sent(),
-      }
-      const made = await request('POST /api/operator/keys', { body })
-      tell(made, io, [
-        ...(isUser && !hasEnd
-          ? [
-              `It ends after ${userDays} days: --no-expiry, --expires-in and --expires-at say otherwise.`,
-            ]
-          : []),
-        ...(isLimited
-          ? [
-              `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say otherwise, isola key change ${principal} later.`,
-            ]
-          : []),
-      ])
+      })
+      tell(
+        made,
+        io,
+        isUser &&
+          !hasEnd &&
+          `It ends after ${userDays} days: --no-expiry, --expires-in and --expires-at say otherwise.`,
+        isLimited &&
+          `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say otherwise, isola key change ${principal} later.`,
+      )
     },
   }),
   list: on('GET /api/operator/keys', {
@@ -148,7 +135,10 @@ export default noun('key', {
       'all-models': flag(undefined, { to: 'models', sends: null }),
       ...limitsBy(toAmountOrNone),
     },
-    needs: 'Nothing to change: name a role, an agent, a model or a limit.',
+    sends({ values }) {
+      if (Object.keys(values).some((name) => name !== 'json')) return {}
+      throw new UsageError('Nothing to change: name a role, an agent, a model or a limit.')
+    },
     says: rightsOf,
   }),
   revoke: on('POST /api/operator/keys/:key/revoke', {
@@ -165,11 +155,10 @@ export default noun('key', {
       grace: text(undefined, undefined, { to: 'graceMs', read: duration }),
       ...ends,
     },
-    async run({ args: [key = ''], request, sent, ...io }) {
+    async run({ ask, sent, ...io }) {
       const body = sent()
       const isAny = Object.keys(body).length > 0
-      const route = 'POST /api/operator/keys/:key/rotate'
-      tell(await request(route, { params: { key }, ...(isAny && { body }) }), io)
+      tell(await ask('POST /api/operator/keys/:key/rotate', isAny ? body : undefined), io)
     },
   }),
 })

@@ -3,10 +3,10 @@ import type { Reply } from '../src/client/client.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { findDocuments, nameOf } from './knowledge-files.ts'
-import { isDeployment, ofOne, where, whereOf } from './memory-options.ts'
-import { dryRun, flag, text, type Options, type ValuesOf } from './options.ts'
-import { allPages } from './pages.ts'
-import { listed, messageOf, short, shown, shownName, time } from './text.ts'
+import { isDeployment, scopeUsage, where, whereOf } from './memory-options.ts'
+import { dryRun, flag, text, type ValuesOf } from './options.ts'
+import { pagesOf } from './pages.ts'
+import { lines, listed, messageOf, short, shown, shownName, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Document = Reply<'GET /api/knowledge'>['documents'][number]
@@ -16,37 +16,31 @@ const whoseOf = ({ integrity }: Document['label']) =>
   integrity === 'stranger' ? 'foreign' : 'mine'
 
 /** Every document of a scope, by name. */
-async function allOf({
-  request,
-  values,
-}: Pick<Context<ValuesOf<typeof where>>, 'request' | 'values'>) {
-  const query = { ...whereOf(values), limit: '500' }
-  const documents = await allPages(
-    (after) => request('GET /api/knowledge', { query: { ...query, ...after } }),
-    (page) => page.documents,
+async function allOf({ ask, values }: Context<ValuesOf<typeof where>, unknown>) {
+  const documents = []
+  const pages = pagesOf((after) =>
+    ask('GET /api/knowledge', { ...whereOf(values), limit: 500, after }),
   )
+  for await (const page of pages) documents.push(...page.documents)
   return documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 function described({ document, passages }: Reply<'GET /api/knowledge/:document'>) {
   const { id, name, title, type, chars, label, updatedAtMs } = document
-  return [
+  return lines(
     `${id} ${name}${title === undefined ? '' : ` (${title})`}`,
     `${type}, ${chars} characters, ${passages.length} passages; ${whoseOf(label)}; changed ${time(updatedAtMs)}`,
-    ...passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
-  ].join('\n')
+    passages.map(({ cite, text }) => `\n[${cite}]\n${text}`),
+  )
 }
-
-const removing = { ...where, all: flag('everything (of the scope)') } as const satisfies Options
-type Removing = Context<ValuesOf<typeof removing>>
 
 /**
  * The documents that are meant: by id, by name, all from under a folder, or by the file name that one of them has. Throws
  * before anything is removed, if one is not there.
  */
-async function namedBy({ args, ...context }: Pick<Removing, 'args' | 'values' | 'request'>) {
+async function namedBy(context: Context<ValuesOf<typeof where>>) {
   const known = await allOf(context)
-  return [...new Set(args.flatMap((wanted) => fitting(known, wanted)))]
+  return [...new Set(context.args.flatMap((wanted) => fitting(known, wanted)))]
 }
 
 function fitting(known: readonly Document[], wanted: string): readonly Document[] {
@@ -56,15 +50,12 @@ function fitting(known: readonly Document[], wanted: string): readonly Document[
   if (under.length > 0) return under
   const called = known.filter(({ name }) => name.endsWith(`/${path}`))
   if (called.length === 1) return called
-  const which = called.length > 1 ? `: ${called.map(({ name }) => name).join(', ')}` : ''
   throw new Error(
     called.length > 1
-      ? `${wanted} is the name of several${which}. Name one of them whole.`
+      ? `${wanted} is the name of several: ${called.map(({ name }) => name).join(', ')}. Name one of them whole.`
       : `${wanted}: there is no such document (isola knowledge list).`,
   )
 }
-
-const scopeUsage = '[--scope <scope>] [--agent <id>]' as const
 
 export default noun(
   'knowledge',
@@ -78,18 +69,15 @@ export default noun(
         foreign: flag('others wrote them: text of strangers, as everything from an address is'),
         ...dryRun,
       },
-      async run({ args, values, request, print, stdout, stderr, isJson, fetch: send }) {
-        const shared = {
-          ...whereOf(values),
-          dryRun: values['dry-run'] ?? false,
-        }
+      async run({ args, values, ask, print, stdout, stderr, isJson, fetch: send }) {
+        const shared = { ...whereOf(values), dryRun: values['dry-run'] ?? false }
         const done: (
           | Reply<'POST /api/knowledge'>
           | { readonly name: string; readonly error: string }
         )[] = []
         /** A key that may not read the open hosts has none. */
         const openHosts = () =>
-          request('GET /api/operator/http').then(
+          ask('GET /api/operator/http').then(
             ({ hosts }) => hosts,
             () => [],
           )
@@ -97,9 +85,8 @@ export default noun(
         for (const { name, isAddress, read } of findDocuments(args, fetched)) {
           const integrity = values.foreign || isAddress ? ('stranger' as const) : ('data' as const)
           try {
-            const answer = await request('POST /api/knowledge', {
-              body: { ...shared, name, integrity, ...(await read()) },
-            })
+            const body = { ...shared, name, integrity, ...(await read()) }
+            const answer = await ask('POST /api/knowledge', body)
             done.push(answer)
             if (!isJson)
               stdout.write(
@@ -151,9 +138,10 @@ export default noun(
         ...where,
         limit: text('count', 'how many passages; 5 if absent'),
       },
-      async run({ args, values, request, print }) {
-        const query = { ...whereOf(values), query: args.join(' '), limit: values.limit ?? '5' }
-        const found = await request('GET /api/knowledge/search', { query })
+      async run({ args, values, ask, print }) {
+        const { limit = '5' } = values
+        const query = { ...whereOf(values), query: args.join(' '), limit }
+        const found = await ask('GET /api/knowledge/search', query)
         const passages = found.passages.map(({ cite, text }) => `[${cite}]\n  ${short(text, 300)}`)
         print(found, passages.join('\n\n') || 'Nothing was found.')
       },
@@ -162,23 +150,23 @@ export default noun(
       usage: `[<document>] … [--all] ${scopeUsage} [--yes]`,
       about:
         'For good, with all that was made of it; by name, file name or id. A folder: what was added from under it.',
-      async asks({ args, values, request }) {
-        if (args.length === 0) return 'Remove all of them, for good?'
-        const names = (await namedBy({ args, values, request })).map(({ name }) => name)
+      async asks(context) {
+        if (context.args.length === 0) return 'Remove all of them, for good?'
+        const names = (await namedBy(context)).map(({ name }) => name)
         return names.length === 1
           ? `Remove ${names[0]}, for good?`
           : `${names.join('\n')}\nRemove these ${names.length}, for good?`
       },
-      options: removing,
-      async run({ args, values, request, print }) {
+      options: { ...where, all: flag('everything (of the scope)') },
+      async run(context) {
+        const { args, values, ask, print } = context
         const { all = false } = values
         if (args.length > 0 === all) throw new UsageError('Name documents, or --all.')
         let forgotten = 0
-        if (all)
-          ({ forgotten } = await request('DELETE /api/knowledge', { query: whereOf(values) }))
-        for (const { id, scope } of all ? [] : await namedBy({ args, values, request })) {
-          const query = ofOne({ deployment: scope === 'deployment' })
-          await request('DELETE /api/knowledge/:document', { params: { document: id }, query })
+        if (all) ({ forgotten } = await ask('DELETE /api/knowledge', whereOf(values)))
+        for (const { id, scope } of all ? [] : await namedBy(context)) {
+          const of = scope === 'deployment' ? { scope } : {}
+          await ask('DELETE /api/knowledge/:document', of, [id])
           forgotten += 1
         }
         print({ forgotten }, `${forgotten} removed.`)

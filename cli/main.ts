@@ -3,12 +3,12 @@ import { Command, CommanderError, Option as ParsedOption } from 'commander'
 import { isClone } from '../scripts/toolchain.mjs'
 import { ApiError, type Client } from '../src/client/client.ts'
 import { commands } from './commands.ts'
-import type { Context, Env, Io, Module, Verb } from './command.ts'
+import { createAsk, type Context, type Env, type Io, type Module, type Verb } from './command.ts'
 import { confirm } from './confirm.ts'
 import { createConnection, findServer, startHint } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
-import { flag, type Option, type Options } from './options.ts'
+import { flag, sentOf, type Option, type Options } from './options.ts'
 import { jsonText, messageOf, shown } from './text.ts'
 import { ownVersion } from './version.ts'
 import { countArguments, unknown, UsageError } from './usage.ts'
@@ -98,17 +98,20 @@ async function runVerb(verb: Verb, { values, args, io }: Parsed): Promise<number
   const isJson = values['json'] === true
   let connection: Client | undefined
   const connect = () => (connection ??= createConnection(findServer(io.env), io))
-  const context: Context<object> = {
+  const request: Client['request'] = async (route, ...given) => {
+    const answer = await connect().request(route, ...given)
+    for (const warning of warningsIn(answer)) io.stderr.write(`Warning: ${shown(warning)}\n`)
+    return answer
+  }
+  const context: Context = {
     ...io,
     args,
     values,
+    sent: () => sentOf(verb.options ?? {}, values),
     isJson,
     connect,
-    async request(route, ...given) {
-      const answer = await connect().request(route, ...given)
-      for (const warning of warningsIn(answer)) io.stderr.write(`Warning: ${shown(warning)}\n`)
-      return answer
-    },
+    request,
+    ask: createAsk(request, args),
     print: (value, text) => {
       const json = jsonText(value, 2)
       io.stdout.write(`${isJson ? json : shown(text ?? json)}\n`)

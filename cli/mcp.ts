@@ -1,5 +1,5 @@
 // isola mcp …: remote MCP servers, what they offer, and what of it is approved.
-import { noun, on, verb } from './command.ts'
+import { noun, on, verb, type Context } from './command.ts'
 import { add } from './mcp/add.ts'
 import { approve } from './mcp/approve.ts'
 import { login } from './mcp/login.ts'
@@ -10,10 +10,7 @@ import { UsageError } from './usage.ts'
 
 const changed =
   (how: string) =>
-  (
-    { notes }: { readonly notes: readonly string[] },
-    { args: [id] }: { readonly args: readonly string[] },
-  ) =>
+  ({ notes }: { readonly notes: readonly string[] }, { args: [id] }: Context) =>
     lines(`${id}: ${how}.`, notes)
 
 const signedOut = ({ id, config }: Partial<Server>) =>
@@ -32,11 +29,10 @@ export default noun('mcp', {
     about:
       'Asks it what it offers, and compares that with what was approved. --last: as it was seen last.',
     options: { last: flag() },
-    async run({ args: [server], values, request, print }) {
-      const params = { server }
+    async run({ values, ask, print }) {
       const view = values.last
-        ? await request('GET /api/operator/mcp/:server', { params })
-        : await request('POST /api/operator/mcp/:server/look', { params })
+        ? await ask('GET /api/operator/mcp/:server')
+        : await ask('POST /api/operator/mcp/:server/look')
       print(view, viewOf(view))
     },
   }),
@@ -46,13 +42,12 @@ export default noun('mcp', {
     about: 'Ends your own sign-in: what is kept of it is gone, and calls under way end.',
     options: { mine: flag('sign in yourself, where each does') },
     /** Ends one's own sign-in. */
-    async run({ args: [id], values: { mine }, request, print }) {
+    async run({ args: [id], values: { mine }, ask, print }) {
       if (!mine)
         throw new UsageError(
           `--mine: is needed. What the deployment is signed in with goes with isola mcp remove ${id}.`,
         )
-      const done = await request('DELETE /api/mcp/:server/login', { params: { server: id } })
-      print(done, `${id}: you are signed out.`)
+      print(await ask('DELETE /api/mcp/:server/login'), `${id}: you are signed out.`)
     },
   }),
   forget: on('DELETE /api/operator/principals/:principal/mcp-logins', {
@@ -83,17 +78,20 @@ export default noun('mcp', {
     about:
       'Asks every server that is not off. Exit code 1 if one does not answer, or is not as approved.',
     /** @returns 1 if one of them is not well. */
-    async run({ request, print }) {
-      const { servers } = await request('GET /api/operator/mcp')
+    async run({ ask, print }) {
+      const { servers } = await ask('GET /api/operator/mcp')
       const problems = []
       for (const { id, state } of servers.filter((one) => one.state !== 'disabled')) {
-        const view: Partial<Server> = await request('POST /api/operator/mcp/:server/look', {
-          params: { server: id },
-        }).catch((error: Error) => ({ problem: error.message }))
+        const look = ask('POST /api/operator/mcp/:server/look', undefined, [id])
+        const view: Partial<Server> = await look.catch(({ message }: Error) => ({
+          problem: message,
+        }))
         const open = (view.differences ?? []).filter((one) => one.state !== 'same').length
-        if (view.problem) problems.push({ id, problem: view.problem })
-        else if (view.login === 'signed_out') problems.push({ id, problem: signedOut(view) })
-        else if (open > 0) problems.push({ id, problem: `${open} not as approved (${state})` })
+        const problem =
+          view.problem ||
+          (view.login === 'signed_out' && signedOut(view)) ||
+          (open > 0 && `${open} not as approved (${state})`)
+        if (problem) problems.push({ id, problem })
       }
       const told = problems.map(({ id, problem }) => `${id}: ${short(problem, 300)}`)
       print({ problems }, told.join('\n') || 'Every MCP server is well.')

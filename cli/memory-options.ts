@@ -1,5 +1,4 @@
 // Whose notes or documents a command is about.
-import { defined } from '../src/contracts/defined.ts'
 import type { Reply } from '../src/client/client.ts'
 import { flag, text, type Options, type ValuesOf } from './options.ts'
 import { UsageError } from './usage.ts'
@@ -21,7 +20,6 @@ export function whereOf({ scope, agent }: ValuesOf<typeof where>) {
   if (scope !== undefined && !scopes.includes(scope))
     throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)
   const of = scope ?? (agent === undefined ? undefined : 'agent')
-  return { ...(of !== undefined && { scope: of as Scope }), ...defined({ agent }) }
+  return { scope: of as Scope | undefined, agent }
 }
-export const ofOne = ({ deployment }: ValuesOf<typeof isDeployment>) =>
-  deployment ? ({ scope: 'deployment' } as const) : {}
+export const scopeUsage = '[--scope <scope>] [--agent <id>]'

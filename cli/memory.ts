@@ -1,11 +1,12 @@
 // isola memory …: what agents remember beyond their sessions.
-import { readFile } from 'node:fs/promises'
-import type { Client, Reply } from '../src/client/client.ts'
-import { noun, on, verb } from './command.ts'
-import { isDeployment, where, whereOf, ofOne } from './memory-options.ts'
+import { readFileSync } from 'node:fs'
+import type { Reply } from '../src/client/client.ts'
+import { defined } from '../src/contracts/defined.ts'
+import { noun, on, verb, type Context } from './command.ts'
+import { isDeployment, scopeUsage, where, whereOf } from './memory-options.ts'
 import { dryRun, flag, text, type Options, type ValuesOf } from './options.ts'
-import { allPages } from './pages.ts'
-import { jsonText, listed, short, time } from './text.ts'
+import { pagesOf } from './pages.ts'
+import { jsonText, lines, listed, short, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 type Note = Reply<'GET /api/memory/:note'>
@@ -19,23 +20,21 @@ const rowsOf = (notes: readonly Note[]) =>
   })
 
 function described({ id, scope, agent, kind, speaker, caption, date, label, ...note }: Note) {
-  const origins = note.origins.map((one) =>
-    Object.entries(one)
-      .map(([name, of]) => `${name} ${of}`)
-      .join(', '),
-  )
-  return [
+  return lines(
     `${id} (${kind}, ${agent === undefined ? scope : `agent ${agent}`})`,
     speaker && `by ${speaker}`,
     date && `on ${date}`,
     caption && `[${caption}]`,
     note.text,
     `written ${time(note.createdAtMs)}, changed ${time(note.updatedAtMs)}; ${label.integrity}, ${label.confidentiality}`,
-    ...origins.map((origin) => `from ${origin}`),
+    note.origins.map(
+      (one) =>
+        `from ${Object.entries(one)
+          .map((field) => field.join(' '))
+          .join(', ')}`,
+    ),
     note.differsFrom && `differs from ${note.differsFrom.join(', ')}`,
-  ]
-    .filter(Boolean)
-    .join('\n')
+  )
 }
 
 function outcomeOf({ added, evicted = 0 }: Reply<'POST /api/memory'>) {
@@ -56,22 +55,22 @@ const forgetting = {
 async function forgetNote(
   note: string,
   { scope, everywhere }: ValuesOf<typeof forgetting>,
-  request: Client['request'],
+  { request }: Pick<Context, 'request'>,
 ) {
   const query = {
-    ...(scope === 'deployment' && { scope: 'deployment' as const }),
-    ...(everywhere && { everywhere: 'true' as const }),
+    scope: scope === 'deployment' ? ('deployment' as const) : undefined,
+    everywhere: everywhere ? ('true' as const) : undefined,
   }
   let sessions = 0
-  for (let after: string | undefined = ''; ;) {
-    const answer: Reply<'DELETE /api/memory/:note'> = await request('DELETE /api/memory/:note', {
-      params: { note },
-      query: { ...query, ...(after !== '' && { after }) },
-    })
-    sessions += answer.sessions ?? 0
-    after = answer.next
-    if (after === undefined) return { ...answer, ...(everywhere && { sessions }) }
+  let last: Reply<'DELETE /api/memory/:note'> = { forgotten: 0 }
+  const pages = pagesOf((after) =>
+    request('DELETE /api/memory/:note', { params: { note }, query: defined({ ...query, after }) }),
+  )
+  for await (const page of pages) {
+    last = page
+    sessions += page.sessions ?? 0
   }
+  return { ...last, ...(everywhere && { sessions }) }
 }
 
 /** The notes that the server takes in one request. */
@@ -93,25 +92,21 @@ function toNote(line: string, at: string) {
   return Object.fromEntries(given) as { readonly text: string }
 }
 
-const scopeUsage = '[--scope <scope>] [--agent <id>]' as const
-
 export default noun('memory', {
-  list: verb({
+  list: on('GET /api/memory', {
     usage: scopeUsage,
     about: 'What is remembered for you, newest first; with --scope deployment, for all principals.',
     options: where,
-    async run({ values, request, print }) {
-      const page = await request('GET /api/memory', { query: whereOf(values) })
-      const more = page.next === undefined ? '' : '\nThere are more: isola memory export has all.'
-      print(page, `${rowsOf(page.notes)}${more}`)
-    },
+    sends: ({ values }) => whereOf(values),
+    says: ({ notes, next }) =>
+      lines(rowsOf(notes), next !== undefined && 'There are more: isola memory export has all.'),
   }),
   search: verb({
     usage: `<words> … ${scopeUsage}`,
     options: where,
-    async run({ args, values, request, print }) {
-      const query = { ...whereOf(values), query: args.join(' '), limit: '20' }
-      const found = await request('GET /api/memory', { query })
+    async run({ args, values, ask, print }) {
+      const query = { ...whereOf(values), query: args.join(' '), limit: 20 }
+      const found = await ask('GET /api/memory', query)
       print(found, rowsOf(found.notes))
     },
   }),
@@ -128,11 +123,13 @@ export default noun('memory', {
       ...dryRun,
       replaces: text('note', 'the note whose place it takes'),
     },
-    async run({ args, values, request, print }) {
+    async run({ args, values, ask, print }) {
       const { 'dry-run': isRehearsed = false, replaces } = values
-      const note = { text: args.join(' '), ...(replaces !== undefined && { replaces }) }
-      const body = { ...whereOf(values), notes: [note], dryRun: isRehearsed }
-      const answer = await request('POST /api/memory', { body })
+      const answer = await ask('POST /api/memory', {
+        ...whereOf(values),
+        notes: [{ text: args.join(' '), ...defined({ replaces }) }],
+        dryRun: isRehearsed,
+      })
       print(answer, outcomeOf(answer))
     },
   }),
@@ -140,10 +137,10 @@ export default noun('memory', {
     usage: '<note> <text> … [--deployment]',
     about: 'Puts another text in its place; all else of the note stays.',
     options: isDeployment,
-    async run({ args: [note, ...words], values, request, print }) {
+    async run({ args: [note, ...words], request, sent, print }) {
       const body = { text: words.join(' ') }
-      const query = ofOne(values)
-      const changed = await request('POST /api/memory/:note', { params: { note }, query, body })
+      const params = { note }
+      const changed = await request('POST /api/memory/:note', { params, query: sent(), body })
       print(changed, rowsOf([changed]))
     },
   }),
@@ -153,16 +150,15 @@ export default noun('memory', {
     asks: ({ args: [note], values }) =>
       `Forget ${note ?? (values.session ? `what came from ${values.session}` : 'everything')}, for good?`,
     options: forgetting,
-    async run({ args: [note], values, request, print }) {
+    async run({ args: [note], values, print, ...context }) {
       const { all = false, session, everywhere } = values
       const chosen = [note !== undefined, session !== undefined, all].filter(Boolean)
       if (chosen.length !== 1) throw new UsageError('Name a note, --session <id>, or --all.')
       if (everywhere && note === undefined) throw new UsageError('--everywhere goes with a note.')
-      const query = { ...whereOf(values), ...(session !== undefined && { session }) }
       const answer: { readonly forgotten: number; readonly sessions?: number | undefined } =
         note === undefined
-          ? await request('DELETE /api/memory', { query })
-          : await forgetNote(note, values, request)
+          ? await context.ask('DELETE /api/memory', { ...whereOf(values), session })
+          : await forgetNote(note, values, context)
       const { sessions, forgotten } = answer
       const quoted = sessions === undefined ? '' : ` Taken out of ${sessions} conversations.`
       print(answer, `${forgotten} forgotten.${quoted}`)
@@ -172,12 +168,12 @@ export default noun('memory', {
     usage: scopeUsage,
     about: 'All notes as JSON lines, the oldest first.',
     options: where,
-    async run({ values, request, stdout }) {
-      const query = { ...whereOf(values), limit: '500' }
-      const notes = await allPages(
-        (after) => request('GET /api/memory', { query: { ...query, ...after } }),
-        (page) => page.notes,
+    async run({ values, ask, stdout }) {
+      const notes = []
+      const pages = pagesOf((after) =>
+        ask('GET /api/memory', { ...whereOf(values), limit: 500, after }),
       )
+      for await (const page of pages) notes.push(...page.notes)
       // The oldest first: turns come back in the order in which they were said.
       for (const note of notes.toReversed()) stdout.write(`${jsonText(note)}\n`)
     },
@@ -187,21 +183,19 @@ export default noun('memory', {
     about:
       'Notes as JSON lines, such as export writes them. A note that is there already is merged; with `replaces` a note takes the place of that one.',
     options: { ...where, ...dryRun },
-    async run({ args: [file], values, request, print }) {
-      const written = (await readFile(file, 'utf8'))
+    async run({ args: [file], values, ask, print }) {
+      const written = readFileSync(file, 'utf8')
         .split('\n')
         .filter((line) => line.trim() !== '')
       const notes = written.map((line, at) => toNote(line, `${file}, line ${at + 1}`))
       const shared = { ...whereOf(values), dryRun: values['dry-run'] ?? false }
-      const added: Reply<'POST /api/memory'>['added'] = []
-      let evicted = 0
+      const answer = { added: [] as Reply<'POST /api/memory'>['added'], evicted: 0 }
       for (let at = 0; at < notes.length; at += maxNotes) {
         const body = { ...shared, notes: notes.slice(at, at + maxNotes) }
-        const answer = await request('POST /api/memory', { body })
-        added.push(...answer.added)
-        evicted += answer.evicted ?? 0
+        const { added, evicted = 0 } = await ask('POST /api/memory', body)
+        answer.added.push(...added)
+        answer.evicted += evicted
       }
-      const answer = { added, evicted }
       print(answer, outcomeOf(answer))
     },
   }),

@@ -22,14 +22,12 @@ export default noun('metrics', {
   show: verb({
     about: 'How agents, tools and models did: success, turns, errors, latency, tokens, cost.',
     options: { hours: text('n', 'how far back; 24 unless set') },
-    async run({ values, request, print }) {
+    async run({ values, ask, print }) {
       const { hours = '24' } = values
       if (!/^[1-9]\d{0,2}$/.test(hours) || Number(hours) > 744)
         throw new UsageError('--hours must be 1 to 744.')
       const since = Date.now() - Number(hours) * hourMs
-      const answer = await request('GET /api/operator/metrics', {
-        query: { since, format: 'json' },
-      })
+      const answer = await ask('GET /api/operator/metrics', { since, format: 'json' })
       const tables = [
         listed(answer.agents, '', {
           agent: 'agent',

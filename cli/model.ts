@@ -4,7 +4,10 @@ import { noun, verb } from './command.ts'
 import { listed } from './text.ts'
 
 type Model = Reply<'GET /api/operator/models'>['now'][number]
-type Price = Pick<NonNullable<Model['price']>, 'inputUsdPerMillion' | 'outputUsdPerMillion'>
+interface Price {
+  readonly inputUsdPerMillion: number
+  readonly outputUsdPerMillion: number
+}
 
 const per = ({ inputUsdPerMillion: input, outputUsdPerMillion: output }: Price) =>
   `$${input} / $${output}`
@@ -19,8 +22,8 @@ export default noun('model', {
   list: verb({
     about:
       'The models that can be named here, with price, window and where each is known from; in tokens and US dollars.',
-    async run({ request, print }) {
-      const { now: models } = await request('GET /api/operator/models')
+    async run({ ask, print }) {
+      const { now: models } = await ask('GET /api/operator/models')
       const text = listed(models, 'There is no model.', {
         model: 'id',
         'input / output per million': costOf,

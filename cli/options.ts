@@ -16,6 +16,8 @@ export interface Option {
   readonly read?: (text: string, option: string) => unknown
   /** The same of all texts of an option that may be repeated. */
   readonly readAll?: (texts: readonly string[]) => unknown
+  /** Several fields that it fills, in place of `to`. */
+  readonly fields?: (given: never) => object
   /** The value that a flag sends; true if absent. */
   readonly sends?: unknown
   /** Another option that excludes this one. */
@@ -45,8 +47,8 @@ export const texts = (value?: string, about?: string, more: More = {}) =>
 export const flag = (about?: string, more: More = {}) =>
   ({ type: 'boolean', about, ...more }) as const
 /** An option whose value is a whole number. */
-export const count = (value: string, about?: string, to?: string) =>
-  text(value, about, { read: toNumber, ...(to !== undefined && { to }) })
+export const count = (value: string, about?: string, more: More = {}) =>
+  text(value, about, { read: toNumber, ...more })
 
 /** The options that several verbs share. */
 export const dryRun = {
@@ -105,10 +107,11 @@ export type Sent = Readonly<Record<string, never>>
 export function sentOf(options: Options, values: Readonly<Record<string, unknown>>): Sent {
   const fields: Fields = {}
   for (const [name, option] of Object.entries(options)) {
-    const { to = camelCase(name), not } = option
+    const { to = camelCase(name), not, fields: several } = option
     if (values[name] === undefined || values[name] === false) continue
     if (not !== undefined && values[not] !== undefined)
       throw new UsageError(`--${name} and --${not} exclude each other.`)
+    if (several) Object.assign(fields, several(values[name] as never))
     if (to !== null) put(fields, to, toSend(option, `--${name}`, values[name]))
   }
   return fields as Sent

@@ -1,18 +1,11 @@
-/** A reply that may say where to go on. */
-interface Page {
-  readonly next?: string | undefined
-}
-
-/** All items of a list that comes in pages. */
-export async function allPages<Of extends Page, Item>(
-  ask: (after: { readonly after?: string }) => Promise<Of>,
-  itemsOf: (page: Of) => readonly Item[],
-): Promise<Item[]> {
-  const items: Item[] = []
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page: Of = await ask(after === '' ? {} : { after })
-    items.push(...itemsOf(page))
+/** The pages of a list, one after the other: each may say where to go on. */
+export async function* pagesOf<Of extends { readonly next?: string | undefined }>(
+  ask: (after?: string) => Promise<Of>,
+): AsyncGenerator<Of> {
+  let after: string | undefined
+  do {
+    const page: Of = await ask(after)
+    yield page
     after = page.next
-  }
-  return items
+  } while (after !== undefined)
 }

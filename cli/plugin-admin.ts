@@ -1,27 +1,11 @@
 // isola plugin list|show|grant|…: installed plugins and their grants.
-import type { Client } from '../src/client/client.ts'
 import type { Permit } from '../src/runtime/catalog/types/permit.ts'
-import { on, verb, type Context } from './command.ts'
-import { agreed } from './confirm.ts'
-import { dryRun, flag, text, yes, type Options } from './options.ts'
+import { on, verb } from './command.ts'
+import { agree } from './confirm.ts'
+import { dryRun, flag, rehearsal, text, yes } from './options.ts'
 import { lineOf, listing, outcome, shown, textLine, type Plugin } from './plugin-view.ts'
 import { lines, listed, short } from './text.ts'
 import { UsageError } from './usage.ts'
-
-const load = (request: Client['request'], plugin: string) =>
-  request('GET /api/operator/plugins/:plugin', { params: { plugin } })
-
-async function list({ request, print }: Context) {
-  const all = await request('GET /api/operator/plugins')
-  const waiting = all.plugins.filter((plugin) => plugin.waiting > 0)
-  const versions = await Promise.all(
-    waiting.map(async ({ id }) => {
-      const { update } = await load(request, id)
-      return update ? [[id, update.version] as const] : []
-    }),
-  )
-  print(all, listing(all, Object.fromEntries(versions.flat())))
-}
 
 /** The version that would be allowed: the newest that waits, else the one that is there. */
 type Asked = Plugin | NonNullable<Plugin['update']>
@@ -42,13 +26,21 @@ function toConfig(given: string, option: string) {
   }
 }
 
-const removeOptions = {
-  purge: flag('and what it keeps outside of sessions'),
-  ...dryRun,
-} as const satisfies Options
-
 export const adminVerbs = {
-  list: { about: 'What is installed, and what is wrong with it.', run: list },
+  list: verb({
+    about: 'What is installed, and what is wrong with it.',
+    async run({ ask, print }) {
+      const all = await ask('GET /api/operator/plugins')
+      const waiting = all.plugins.filter((plugin) => plugin.waiting > 0)
+      const versions = await Promise.all(
+        waiting.map(async ({ id }) => {
+          const { update } = await ask('GET /api/operator/plugins/:plugin', undefined, [id])
+          return update ? [[id, update.version] as const] : []
+        }),
+      )
+      print(all, listing(all, Object.fromEntries(versions.flat())))
+    },
+  }),
   show: on('GET /api/operator/plugins/:plugin', {
     usage: '<id>',
     about: 'What it asks for, what it was allowed, and its versions.',
@@ -58,17 +50,15 @@ export const adminVerbs = {
     usage: '<id> <hash>',
     about:
       'Takes a version into use that another author brought; its first 12 digits will do. One that asks for more waits until that is granted.',
-    async run({ args: [id, start], request, print }) {
-      const { versions } = await load(request, id)
+    async run({ args: [id, start], ask, print }) {
+      const { versions } = await ask('GET /api/operator/plugins/:plugin')
       const found = versions.filter(({ hash }) => hash.startsWith(start))
       const [first] = found
       if (first === undefined || found.length > 1 || start.length < 12)
         throw new UsageError(
           `<hash>: ${start} names ${found.length === 1 ? 'too little' : `${found.length} versions`} of ${id}; give 12 digits or more of one (isola plugin show ${id}).`,
         )
-      const body = { hash: first.hash }
-      const params = { plugin: id }
-      const done = await request('POST /api/operator/plugins/:plugin/accept', { params, body })
+      const done = await ask('POST /api/operator/plugins/:plugin/accept', { hash: first.hash })
       print(done, outcome(done))
     },
   }),
@@ -81,28 +71,31 @@ export const adminVerbs = {
       revoke: flag('take back all that was allowed'),
       ...dryRun,
     },
-    async run({ args: [id], values, ...context }) {
-      const { request, print, stderr } = context
+    async run(context) {
+      const { args, values, ask, print } = context
+      const [id] = args
       const { 'dry-run': isRehearsed, revoke } = values
-      const params = { plugin: id }
       if (revoke && !isRehearsed) {
-        const done = await request('POST /api/operator/plugins/:plugin/revoke', { params })
+        const done = await ask('POST /api/operator/plugins/:plugin/revoke')
         return print(done, outcome(done))
       }
-      const plugin = await load(request, id)
+      const plugin = await ask('GET /api/operator/plugins/:plugin')
       const asked: Asked = plugin.update ?? plugin
       if (isRehearsed && revoke)
         return print(plugin, `Would be taken back, if it was allowed. ${asking(id, plugin)}`)
       if (asked === plugin && plugin.lines.length === 0 && plugin.isTold)
         return print(plugin, `${id} asks for nothing. Next: isola plugin enable ${id}`)
       if (isRehearsed) return print(plugin, `Would be allowed. ${asking(id, asked)}`)
-      stderr.write(`${asking(id, asked)}\n`)
-      if (!(await agreed('Allow all of this?', values.yes, context, 'allow it')))
-        throw new Error('Nothing was allowed.')
+      await agree(context, {
+        text: asking(id, asked),
+        question: 'Allow all of this?',
+        to: 'allow it',
+        otherwise: 'Nothing was allowed.',
+      })
       // The rights that were shown, as the server named them.
       const permit = (asked.asks ?? {}) as unknown as Permit
       const body = { hash: asked.hash, permit, texts: true }
-      const done = await request('POST /api/operator/plugins/:plugin/grant', { params, body })
+      const done = await ask('POST /api/operator/plugins/:plugin/grant', body)
       const { plugin: now } = done
       print(
         done,
@@ -112,22 +105,18 @@ export const adminVerbs = {
       )
     },
   }),
-  enable: verb({
+  enable: on('POST /api/operator/plugins/:plugin/enable', {
     usage: "<id> [--config '<json>']",
     about: 'On from the next run, if it starts and what it asks for was allowed.',
     options: {
       config: text('json', 'what the plugin is told, as JSON', { read: toConfig }),
     },
-    async run({ args: [id], request, print, sent }) {
-      const { hash, tier } = await load(request, id)
+    async sends({ ask }) {
+      const { hash, tier } = await ask('GET /api/operator/plugins/:plugin')
       // Enables the version that was loaded, even if another arrives meanwhile.
-      const seen = tier === 'builtin' ? {} : { hash }
-      const done = await request('POST /api/operator/plugins/:plugin/enable', {
-        params: { plugin: id },
-        body: { ...seen, ...sent() },
-      })
-      print(done, outcome(done))
+      return tier === 'builtin' ? {} : { hash }
     },
+    says: outcome,
   }),
   disable: on('POST /api/operator/plugins/:plugin/disable', {
     usage: '<id>',
@@ -151,19 +140,15 @@ export const adminVerbs = {
     options: {
       generation: text('number', 'all plugins, as they were then'),
     },
-    async run({ args: [plugin], values: { generation }, request, print }) {
+    async run({ args: [plugin], values: { generation }, ask, print }) {
       if (generation !== undefined && plugin !== undefined)
         throw new UsageError('--generation: takes all plugins back; leave out the id.')
-      if (generation !== undefined) {
-        const params = { number: generation }
-        const done = await request('POST /api/operator/generations/:number/restore', { params })
-        return print(done, outcome(done))
-      }
-      if (plugin === undefined)
+      if ((generation ?? plugin) === undefined)
         throw new UsageError('Name a plugin, or an earlier generation with --generation.')
-      const done = await request('POST /api/operator/plugins/:plugin/rollback', {
-        params: { plugin },
-      })
+      const done =
+        generation === undefined
+          ? await ask('POST /api/operator/plugins/:plugin/rollback')
+          : await ask('POST /api/operator/generations/:number/restore', undefined, [generation])
       print(done, outcome(done))
     },
   }),
@@ -171,19 +156,19 @@ export const adminVerbs = {
     usage: '<id>',
     about:
       'Takes it off the list. --purge takes away too what it keeps for principals and for the deployment.',
-    options: removeOptions,
+    options: {
+      purge: flag('and what it keeps outside of sessions'),
+      ...rehearsal,
+    },
     asks: ({ args: [id], values: { purge } }) =>
       `Remove ${short(id)}${purge ? ', and all that it keeps outside of sessions' : ''}?`,
-    async run({ args: [id], values: { purge, 'dry-run': isRehearsed }, request, print }) {
+    async run({ values: { purge, 'dry-run': isRehearsed }, ask, sent, print }) {
       if (isRehearsed) {
-        const plugin = await load(request, id)
+        const plugin = await ask('GET /api/operator/plugins/:plugin')
         const kept = purge ? 'and all that it keeps outside of sessions' : 'what it keeps stays'
         return print(plugin, `Would be removed (${kept}):\n${shown(plugin)}`)
       }
-      const done = await request('DELETE /api/operator/plugins/:plugin', {
-        params: { plugin: id },
-        query: purge ? { purge: 'true' } : {},
-      })
+      const done = await ask('DELETE /api/operator/plugins/:plugin', sent())
       print(done, outcome(done))
     },
   }),
@@ -191,8 +176,8 @@ export const adminVerbs = {
     about:
       'Plugins that are off though no operator switched them off, and why. Exit code 1 if there are any.',
     /** @returns 1 if one of them is not well. */
-    async run({ request, print }) {
-      const { plugins: problems } = await request('GET /api/operator/health')
+    async run({ ask, print }) {
+      const { plugins: problems } = await ask('GET /api/operator/health')
       const told = problems.map(
         ({ plugin, code, message }) => `${plugin}: ${short(message, 300)} (${code})`,
       )

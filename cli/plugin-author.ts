@@ -10,7 +10,7 @@ import { flag, rehearsal, text } from './options.ts'
 import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
 import { signText } from './plugin-keys.ts'
 import { scaffold } from './plugin-new.ts'
-import { short } from './text.ts'
+import { lines, short } from './text.ts'
 import { UsageError } from './usage.ts'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
@@ -68,49 +68,39 @@ async function toUpload(asked: string): Promise<Upload> {
     // The same as the server's, which reads one only where it has isolates.
     return { bundle: readArchive(readFileSync(given)), source: basename(given) }
   }
-  const { bundle, signature, source } = readBundleFile(given)
-  return {
-    bundle,
-    ...defined({ signature }),
-    source: source ?? basename(given),
-  }
+  const { bundle, signature, source = basename(given) } = readBundleFile(given)
+  return { bundle, ...defined({ signature }), source }
 }
 
 type Upload = Exclude<Request<'POST /api/operator/plugins'>['body'], Blob>
 
-/** Of a version that waits beside the one in use: both, by their versions. */
-function waits({ id, version: current, state, update }: Plugin, notes: readonly string[]) {
-  if (!update || state !== 'enabled') return undefined
-  const { version, hash, missing } = update
-  const asks = missing.map(({ text }) => short(text, 400)).join('; ')
-  return [
-    `${id} ${current} goes on. ${version} (hash ${hash}) waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
-    // The line above already says that it waits, and why.
-    ...notes
-      .filter((note) => !/, so it waits| goes on: isola /.test(note))
-      .map((note) => `note: ${short(note, 1_000)}`),
-    nextOfUpdate(id, update),
-  ].join('\n')
-}
+const noteLines = (notes: readonly string[]) => notes.map((note) => `note: ${short(note, 1_000)}`)
 
 function told(plugin: Plugin, notes: readonly string[]) {
-  const { id, version, tier, state, hash, manifest, lines } = plugin
-  return [
-    `${id} ${version} (${tier}) is ${state}.`,
-    `hash ${hash}`,
-    ...toolsOf(manifest),
-    lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
-    ...lines.map(lineOf),
-    ...notes.map((note) => `note: ${short(note, 1_000)}`),
+  const { id, version, state, update } = plugin
+  // A version that waits beside the one in use: both, by their versions.
+  if (update && state === 'enabled') {
+    const asks = update.missing.map(({ text }) => short(text, 400)).join('; ')
+    return lines(
+      `${id} ${version} goes on. ${update.version} (hash ${update.hash}) waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
+      // The line above already says that it waits, and why.
+      noteLines(notes.filter((note) => !/, so it waits| goes on: isola /.test(note))),
+      nextOfUpdate(id, update),
+    )
+  }
+  const grant = plugin.lines.length === 0 ? '' : `isola plugin grant ${id}, then `
+  return lines(
+    `${id} ${version} (${plugin.tier}) is ${state}.`,
+    `hash ${plugin.hash}`,
+    toolsOf(plugin.manifest),
+    plugin.lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
+    plugin.lines.map(lineOf),
+    noteLines(notes),
     '',
-    nextFor({ id, state, lines }),
-  ].join('\n')
-}
-
-function nextFor({ id, state, lines }: Pick<Plugin, 'id' | 'state' | 'lines'>) {
-  if (state === 'enabled') return 'It holds for every run that begins from now on.'
-  const enable = `isola plugin enable ${id}`
-  return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
+    state === 'enabled'
+      ? 'It holds for every run that begins from now on.'
+      : `Next: ${grant}isola plugin enable ${id}`,
+  )
 }
 
 export const authorVerbs = {
@@ -156,16 +146,12 @@ export const authorVerbs = {
       if (out.endsWith('/')) writeFolder(at(out), filesOf(bundle))
       else if (out.endsWith('.zip')) writeFileSync(at(out), await zipOf(filesOf(bundle)))
       else write(at(out), { bundle })
-      const size = kilobytes(bundle.code ?? '')
+      const { id, version } = manifest
+      const { code } = bundle
+      const size = code === undefined ? 'no code' : `code ${kilobytes(code)}`
       print(
-        {
-          file: out,
-          id: manifest.id,
-          version: manifest.version,
-          hash,
-          codeChars: bundle.code?.length ?? 0,
-        },
-        `${out}: ${manifest.id} ${manifest.version}, ${bundle.code === undefined ? 'no code' : `code ${size}`}\nhash ${hash}`,
+        { file: out, id, version, hash, codeChars: code?.length ?? 0 },
+        `${out}: ${id} ${version}, ${size}\nhash ${hash}`,
       )
     },
   }),
@@ -176,9 +162,9 @@ export const authorVerbs = {
       'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
       'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
     ].join('\n'),
-    async run({ args: [folder], print, isJson }) {
+    async run({ args: [folder], ...io }) {
       const { testFolder } = await import('./plugin-test.ts')
-      return testFolder(at(folder), { print, isJson })
+      return testFolder(at(folder), io)
     },
   }),
   sign: verb({
@@ -215,19 +201,21 @@ export const authorVerbs = {
       'take-over': flag("with what another author's plugin of this id kept; for operators"),
       ...rehearsal,
     },
-    async run({ args: [given], values, request, print, sent }) {
+    async run({ args: [given], values, ask, print, sent }) {
       const upload = await toUpload(given)
       const more = sent()
       if (values['dry-run']) {
         const { bundle, ...where } = upload
         const manifest = Object(Object(bundle).manifest)
         const what = bundle === undefined ? given : `${manifest.id} ${manifest.version} of ${given}`
-        const text = [`Would be sent: ${what}.`, ...toolsOf(manifest)].join('\n')
-        return print({ ...where, ...more, ...(bundle !== undefined && { manifest }) }, text)
+        return print(
+          { ...where, ...more, manifest: bundle && manifest },
+          lines(`Would be sent: ${what}.`, toolsOf(manifest)),
+        )
       }
-      const answer = await request('POST /api/operator/plugins', { body: { ...upload, ...more } })
+      const answer = await ask('POST /api/operator/plugins', { ...upload, ...more })
       const { plugin, notes } = answer
-      print(answer, plugin ? (waits(plugin, notes) ?? told(plugin, notes)) : notes.join('\n'))
+      print(answer, plugin ? told(plugin, notes) : notes.join('\n'))
     },
   }),
 } as const

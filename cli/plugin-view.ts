@@ -1,5 +1,6 @@
 // Installed plugins, for a terminal.
 import type { Reply } from '../src/client/client.ts'
+import type { Manifest } from '../src/contracts/manifest/manifest.ts'
 import { lines, listed, short, time } from './text.ts'
 
 export type Plugin = Reply<'GET /api/operator/plugins/:plugin'>
@@ -20,26 +21,24 @@ const signed = ({ signer, isSignerAccepted }: Version) =>
     : ''
 
 /** The newest version of each plugin that waits, by the plugin's id. */
-export type Waiting = Readonly<Record<string, string>>
+type Waiting = Readonly<Record<string, string>>
 
 function remarkOn(
   { id, missing, problem, waiting, isTold }: Listing['plugins'][number],
-  versions: Waiting,
+  { [id]: version }: Waiting,
 ) {
-  return [
+  const more = waiting > 1 ? `, and ${waiting - 1} more` : ''
+  const remarks = [
     problem && short(problem.message),
     missing.length > 0 && `asks for ${missing.length} more`,
-    waiting > 0 && waitingText(waiting, versions[id]),
+    waiting > 0 &&
+      (version === undefined
+        ? `${waiting} newer version${waiting > 1 ? 's' : ''} waiting`
+        : `${version} waits${more}`),
     isTold === false && 'its descriptions were not read',
   ]
-    .filter(Boolean)
-    .join('; ')
+  return remarks.filter(Boolean).join('; ')
 }
-
-const waitingText = (count: number, version: string | undefined) =>
-  version === undefined
-    ? `${count} newer version${count > 1 ? 's' : ''} waiting`
-    : `${version} waits${count > 1 ? `, and ${count - 1} more` : ''}`
 
 export const listing = ({ generation, plugins }: Listing, versions: Waiting = {}): string => {
   const table = listed(plugins, '', {
@@ -53,7 +52,7 @@ export const listing = ({ generation, plugins }: Listing, versions: Waiting = {}
 }
 
 export function shown(plugin: Plugin): string {
-  const { id, version, tier, state, hash, manifest, missing, problem, versions } = plugin
+  const { id, version, tier, state, hash, manifest, missing, problem, versions, update } = plugin
   const waits = new Set(plugin.waiting.map((one) => one.hash))
   const isMissing = new Set(missing.map(({ text }) => text))
   return lines(
@@ -71,21 +70,14 @@ export function shown(plugin: Plugin): string {
       (one) =>
         `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${short(one.source, 300)} by ${short(one.installedBy, 100)} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
     ),
-    updateOf(plugin),
+    update && [
+      `Version ${update.version} waits, and ${version} goes on. ${nextOfUpdate(id, update)}`,
+      ...update.missing.map((line) => `${lineOf(line)}   (more than ${version} has)`),
+    ],
+    update && waits.size > 1 && `${waits.size - 1} older ones wait, too.`,
     plugin.isTold === false &&
       `No operator has read what it tells models of itself, so models treat it as a stranger's text: isola plugin grant ${id}`,
   )
-}
-
-/** The newest that waits, and what is to be done about it. */
-function updateOf({ id, version: current, update, waiting }: Plugin): readonly string[] {
-  if (!update) return []
-  const { version, missing } = update
-  return [
-    `Version ${version} waits, and ${current} goes on. ${nextOfUpdate(id, update)}`,
-    ...missing.map((line) => `${lineOf(line)}   (more than ${current} has)`),
-    ...(waiting.length > 1 ? [`${waiting.length - 1} older ones wait, too.`] : []),
-  ]
 }
 
 export const nextOfUpdate = (
@@ -96,22 +88,17 @@ export const nextOfUpdate = (
     ? `Allow it: isola plugin grant ${id}`
     : `Take it into use: isola plugin accept ${id} ${hash.slice(0, 12)}`
 
-interface Told {
-  readonly contributes?: {
-    readonly tools?: readonly { readonly name?: string; readonly description?: string }[]
-  }
-  readonly natural_language_description?: string
-}
-
 /** The author's words that agents are told, to be read before they reach a model. */
 export function toolsOf(manifest: unknown): string[] {
   // The server checked it when it was installed.
-  const { contributes, natural_language_description: routing }: Told = Object(manifest)
+  const { contributes, natural_language_description: routing } = Object(
+    manifest,
+  ) as Partial<Manifest>
   const tools = contributes?.tools ?? []
   return [
     ...(routing ? [`Agents are told: ${short(routing, 300)}`] : []),
     ...(tools.length > 0 ? ['Tools:'] : []),
-    ...tools.map(({ name, description }) => `  ${name}: ${short(description ?? '', 300)}`),
+    ...tools.map(({ name, description = '' }) => `  ${name}: ${short(description, 300)}`),
   ]
 }
 

@@ -9,7 +9,7 @@ import {
   todayText,
   type Schedule,
 } from './triggered-work.ts'
-import { noun, on, verb } from './command.ts'
+import { noun, on, verb, type Context } from './command.ts'
 import {
   count,
   dryRun,
@@ -72,7 +72,7 @@ const ownOptions = {
   name: text('name', 'what it is called'),
   cron: text('expression', 'five fields, such as "0 9 * * 1-5"', { to: 'when.cron' }),
   zone: text('zone', 'IANA time zone of --cron; yours if absent', { to: 'when.timeZone' }),
-  every: count('minutes', 'instead: every so many minutes', 'when.everyMinutes'),
+  every: count('minutes', 'instead: every so many minutes', { to: 'when.everyMinutes' }),
   hours: text('from-to', 'of --every: only within, such as 8-22', { to: 'when.hours' }),
   at: texts('moment', 'instead: once, with its offset', { to: 'when.at' }),
   agent: text('name', 'who works; the orchestrator if absent'),
@@ -84,13 +84,13 @@ const ownOptions = {
   'check-has': text('field', 'instead: a field that holds something', { to: 'check.has' }),
   heartbeat: flag('in one session of its own, silent where nothing is'),
   'catch-up': text('skip|once|all', 'of slots that were not fired in time'),
-  'not-after': count('minutes', 'a slot that is later is missed', 'notAfterMinutes'),
+  'not-after': count('minutes', 'a slot that is later is missed', { to: 'notAfterMinutes' }),
   overlap: text('skip|queue', 'a slot while an earlier one works'),
-  jitter: count('seconds', 'comes up to so much later', 'jitterSeconds'),
-  'daily-runs': count('n', 'so many firings a day at most', 'daily.runs'),
-  'daily-tokens': count('n', undefined, 'daily.tokens'),
+  jitter: count('seconds', 'comes up to so much later', { to: 'jitterSeconds' }),
+  'daily-runs': count('n', 'so many firings a day at most', { to: 'daily.runs' }),
+  'daily-tokens': count('n', undefined, { to: 'daily.tokens' }),
   'daily-cost': text('dollars', undefined, { to: 'daily.costUsd', read: toDollars }),
-  failures: count('n', 'pauses itself after so many in a row', 'stopAfterFailures'),
+  failures: count('n', 'pauses itself after so many in a row', { to: 'stopAfterFailures' }),
   deliver: text(
     'where',
     'none, principal (your notices), the id of a session, or an https address',
@@ -100,16 +100,17 @@ const ownOptions = {
   ),
   ...dryRun,
 } as const satisfies Options
-/** Options that are about another one. */
-function checkOptions(values: ValuesOf<typeof ownOptions>) {
-  const { cron, zone, every, hours, at, check, 'check-input': input, 'check-has': has } = values
-  if ([cron, every, at].filter((one) => one !== undefined).length > 1)
+/** Options that are about another option have it beside them. */
+function checked({ values }: Context<ValuesOf<typeof ownOptions>>) {
+  const { cron, zone, every, hours, at: moments, check } = values
+  if ([cron, every, moments].filter((one) => one !== undefined).length > 1)
     throw new UsageError('--cron, --every and --at exclude each other.')
   if (zone !== undefined && cron === undefined && hours === undefined)
     throw new UsageError('--zone goes with --cron, or with --hours.')
   if (hours !== undefined && every === undefined) throw new UsageError('--hours goes with --every.')
-  if (check === undefined && (input ?? has))
+  if (check === undefined && (values['check-input'] ?? values['check-has']))
     throw new UsageError('--check-input and --check-has go with --check.')
+  return {}
 }
 
 const removable: Readonly<Record<string, string>> = {
@@ -117,28 +118,33 @@ const removable: Readonly<Record<string, string>> = {
   'not-after': 'notAfterMinutes',
   limits: 'limits',
 }
+const withoutFields = (names: readonly string[]) =>
+  Object.fromEntries(
+    names.map((name) => {
+      if (Object.hasOwn(removable, name)) return [removable[name], null]
+      throw new UsageError(
+        `--without is ${Object.keys(removable).join(', ')}, not ${short(name, 40)}.`,
+      )
+    }),
+  )
 
 const told = ({ to, state, error }: NonNullable<Slot['delivery']>) =>
   `${to}: ${state}${error === undefined || state === 'delivered' ? '' : `, ${short(error, 60)}`}`
 /** Shows a setting of one's own, or sets it. */
 const setting = (
   name: 'timeZone' | 'language',
-  {
-    says,
-    ...declared
-  }: {
-    readonly usage: string
-    readonly about: string
-    readonly says: (settings: Reply<'GET /api/settings'>) => string
-  },
+  usage: string,
+  about: string,
+  says: (settings: Reply<'GET /api/settings'>) => string,
 ) =>
   verb({
-    ...declared,
-    async run({ args: [value], request, print }) {
+    usage,
+    about,
+    async run({ args: [value], ask, print }) {
       const settings =
         value === undefined
-          ? await request('GET /api/settings')
-          : await request('POST /api/settings', { body: { [name]: value } })
+          ? await ask('GET /api/settings')
+          : await ask('POST /api/settings', { [name]: value })
       print(settings, says(settings))
     },
   })
@@ -151,7 +157,7 @@ const ofSchedules = triggeredVerbs<Schedule>('/api/schedules', {
 })
 
 export default noun('schedule', {
-  add: verb({
+  add: on('POST /api/schedules', {
     usage:
       '[<task>] (--cron <expression> [--zone <zone>] | --every <minutes> | --at <moment>…) [options]',
     about:
@@ -160,40 +166,21 @@ export default noun('schedule', {
       plugin: text('id', 'instead: what its manifest schedules, for you'),
       ...ownOptions,
     },
-    async run({ args: [task], values, request, print, sent }) {
-      checkOptions(values)
-      const body: Body = { ...(task !== undefined && { task }), ...sent() }
-      const made = await request('POST /api/schedules', { body })
-      print(
-        made,
-        values['dry-run'] ? lines('Would be made, and due at:', slotsOf(made)) : described(made),
-      )
-    },
+    sends: checked,
+    says: described,
+    would: (made: Schedule) => lines('Would be made, and due at:', slotsOf(made)),
   }),
-  edit: verb({
+  edit: on('POST /api/schedules/:id', {
     usage: '<schedule> [<task>] [options]',
     about:
       'Changes what is named. Its next slot changes only with its times, and none that is due is lost. With --dry-run it is only shown.',
     options: {
-      without: texts('check|not-after|limits', undefined, { to: null }),
+      without: texts('check|not-after|limits', undefined, { to: null, fields: withoutFields }),
       ...ownOptions,
     },
-    async run({ args: [id, task], values, request, print, sent }) {
-      checkOptions(values)
-      const without = (values.without ?? []).map((name) => {
-        if (Object.hasOwn(removable, name)) return [removable[name], null]
-        throw new UsageError(
-          `--without is ${Object.keys(removable).join(', ')}, not ${short(name, 40)}.`,
-        )
-      })
-      const body = {
-        ...(task !== undefined && { task }),
-        ...sent(),
-        ...Object.fromEntries(without),
-      }
-      const schedule = await request('POST /api/schedules/:id', { params: { id }, body })
-      print(schedule, `${values['dry-run'] ? 'Would be:\n' : ''}${described(schedule)}`)
-    },
+    sends: checked,
+    says: described,
+    would: 'Would be:\n',
   }),
   list: on('GET /api/schedules', {
     about: 'Your schedules with their next slots. To list them moves none.',
@@ -237,28 +224,28 @@ export default noun('schedule', {
   notices: verb({
     usage: '[<notice>]',
     about: 'What schedules had to tell you; with an id, takes that one away.',
-    async run({ args: [id], request, print }) {
-      if (id !== undefined) {
-        const gone = await request('DELETE /api/notices/:notice', { params: { notice: id } })
-        return print(gone, `${short(id)} is taken away.`)
-      }
-      const answer = await request('GET /api/notices', { query: {} })
+    async run({ args: [id], ask, print }) {
+      if (id !== undefined)
+        return print(await ask('DELETE /api/notices/:notice'), `${short(id)} is taken away.`)
+      const answer = await ask('GET /api/notices')
       const told = answer.notices.map(
         (one) => `${time(one.atMs)}  ${one.name}  (${one.id})\n${one.text}`,
       )
       print(answer, told.join('\n\n') || 'No notices.')
     },
   }),
-  zone: setting('timeZone', {
-    usage: '[<zone>]',
-    about: 'Your time zone, or a new one: it holds for schedules that are made from then on.',
-    says: ({ timeZone }) => `Your time zone is ${timeZone}.`,
-  }),
-  language: setting('language', {
-    usage: '[<tag>]',
-    about: 'What schedules tell you is in it: de, pt-BR.',
-    says: ({ language = 'not set: what schedules tell you is in that of their task' }) =>
+  zone: setting(
+    'timeZone',
+    '[<zone>]',
+    'Your time zone, or a new one: it holds for schedules that are made from then on.',
+    ({ timeZone }) => `Your time zone is ${timeZone}.`,
+  ),
+  language: setting(
+    'language',
+    '[<tag>]',
+    'What schedules tell you is in it: de, pt-BR.',
+    ({ language = 'not set: what schedules tell you is in that of their task' }) =>
       `Your language is ${language}.`,
-  }),
+  ),
   remove: ofSchedules.remove,
 })

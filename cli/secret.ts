@@ -5,20 +5,18 @@ import { listed, short, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
 export default noun('secret', {
-  set: verb({
+  set: on('POST /api/operator/secrets', {
     usage: '<name>',
     about:
       'Asks for the value, hidden, or reads it from the standard input (one line break at its end is taken off).\n' +
       'Never from the command line: others on the machine could read it there.',
-    async run({ args: [name], request, print, stdin, stderr }) {
-      const value = await readHidden(`Value of ${name}: `, { stdin, stderr })
+    async sends({ args: [name], ...io }) {
+      const value = await readHidden(`Value of ${name}: `, io)
       if (value === '') throw new UsageError('There was no value on the standard input.')
-      const made = await request('POST /api/operator/secrets', { body: { name, value } })
-      print(
-        made,
-        `${made.name} is set. No command shows it again; the next call of a plugin uses it.`,
-      )
+      return { value }
     },
+    says: ({ name }) =>
+      `${name} is set. No command shows it again; the next call of a plugin uses it.`,
   }),
   list: on('GET /api/operator/secrets', {
     about: 'Which are set, and which a plugin asks for; never a value.',
@@ -43,8 +41,8 @@ export default noun('secret', {
     about:
       'Seals all of them under the new ISOLA_MASTER_KEY; the old one is ISOLA_MASTER_KEY_PREVIOUS.',
     /** @returns 1 if some are left under a key that is not here. */
-    async run({ request, print, stderr }) {
-      const answer = await request('POST /api/operator/secrets/rotate')
+    async run({ ask, print, stderr }) {
+      const answer = await ask('POST /api/operator/secrets/rotate')
       const { rotated, current, failed } = answer
       const over = failed.length === 0 ? '\nISOLA_MASTER_KEY_PREVIOUS may be removed.' : ''
       print(answer, `${rotated} sealed anew, ${current} were under this key already.${over}`)

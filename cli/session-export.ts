@@ -2,9 +2,11 @@
 import { EventEmitter, once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Client, Reply } from '../src/client/client.ts'
+import { defined } from '../src/contracts/defined.ts'
+import type { Client } from '../src/client/client.ts'
 import { verb, type Output } from './command.ts'
 import { flag, text } from './options.ts'
+import { pagesOf } from './pages.ts'
 import { jsonText } from './text.ts'
 import { flatten, wholeTree } from './whole-tree.ts'
 
@@ -12,18 +14,6 @@ async function writeLines(target: Output, lines: AsyncIterable<unknown>) {
   for await (const line of lines) {
     const isFull = target.write(`${jsonText(line)}\n`) === false
     if (isFull && target instanceof EventEmitter) await once(target, 'drain')
-  }
-}
-
-/** Everything that was said in a session, a page at a time. */
-async function* saidIn(request: Client['request'], id: string) {
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page: Reply<'GET /api/sessions/:id/transcript'> = await request(
-      'GET /api/sessions/:id/transcript',
-      { params: { id }, query: after === '' ? {} : { after } },
-    )
-    yield* page.messages
-    after = page.next
   }
 }
 
@@ -35,7 +25,12 @@ async function* exportLines(
   const tree = await wholeTree(request, id)
   yield { kind: 'tree', session: id, value: tree }
   for (const { id: session } of isDeep ? flatten(tree) : [tree]) {
-    for await (const value of saidIn(request, session)) yield { kind: 'message', session, value }
+    const params = { id: session }
+    const pages = pagesOf((after) =>
+      request('GET /api/sessions/:id/transcript', { params, query: defined({ after }) }),
+    )
+    for await (const { messages } of pages)
+      for (const value of messages) yield { kind: 'message', session, value }
     for await (const value of events(session, { follow: false })) {
       if ('seq' in value) yield { kind: 'event', session, value }
     }

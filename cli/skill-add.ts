@@ -1,10 +1,10 @@
 // isola skill add: sends the skills of a folder, a zip or a URL, one after the other.
 import { ApiError, type Reply, type Request } from '../src/client/client.ts'
 import { at } from './author-files.ts'
-import { verb, type Context } from './command.ts'
+import { verb, type Io } from './command.ts'
 import { confirm } from './confirm.ts'
 import { dryRun, flag, text, texts } from './options.ts'
-import { changesText, isUrl, takeVersion } from './skill-changes.ts'
+import { changesText, isUrl, type Changes } from './skill-changes.ts'
 import { lines, short } from './text.ts'
 import { UsageError } from './usage.ts'
 
@@ -55,31 +55,29 @@ export const add = verb({
     'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
   ].join('\n'),
   options: {
-    skill: texts('name', 'only this one of a collection'),
-    key: text('file', 'signs it with your private key'),
-    'look-alike': flag('though its name looks like that of another skill; for operators'),
-    yes: flag('take a new version into use without being asked', { short: 'y' }),
+    skill: texts('name', 'only this one of a collection', { to: null }),
+    key: text('file', 'signs it with your private key', { to: null }),
+    'look-alike': flag('though its name looks like that of another skill; for operators', {
+      to: 'allowLookAlike',
+    }),
+    yes: flag('take a new version into use without being asked', { short: 'y', to: null }),
     ...dryRun,
   },
-  async run({ args: [given], values, ...io }) {
-    const { request, print } = io
+  async run({ args: [given], values, sent, ...io }) {
+    const { ask, print } = io
     const isRehearsed = values['dry-run']
-    const more = {
-      ...(values['look-alike'] && { allowLookAlike: true }),
-      ...(isRehearsed && { dryRun: true }),
-    }
     const skills: Added[] = []
     const refused: Addition['refused'][number][] = []
-    const sent = await toSent(given, values.skill ?? [], values.key)
-    for (const { name, body, problem, notes = [] } of sent) {
+    const all = await toSent(given, values.skill ?? [], values.key)
+    for (const { name, body, problem, notes = [] } of all) {
       try {
         if (!body)
           throw new ApiError(422, { code: 'plugin_upload_invalid', message: problem ?? '' })
-        const answer = await request('POST /api/operator/skills', { body: { ...body, ...more } })
+        const answer = await ask('POST /api/operator/skills', { ...body, ...sent() })
         skills.push(...answer.skills.map((one) => ({ ...one, notes: [...notes, ...one.notes] })))
         refused.push(...answer.refused)
       } catch (error) {
-        if (sent.length === 1 || !isRefusal(error)) throw error
+        if (all.length === 1 || !isRefusal(error)) throw error
         refused.push({ name, code: error.code, message: error.message })
       }
     }
@@ -90,14 +88,16 @@ export const add = verb({
     // Without a skill there is no answer: the refusals have been printed.
     if (skills.length === 0 && !io.isJson) return code
     const updated: string[] = []
-    for (const one of isRehearsed ? [] : skills) {
-      const taken = await takesOver(one, values.yes, io)
-      if (!taken) continue
-      updated.push(one.name)
+    for (const { name, hash, changes, notes } of isRehearsed ? [] : skills) {
+      // Over one that is enabled a version waits: its sender is shown what it changes, and asked.
+      const waits = notes.some((note) => note.includes('until an operator takes'))
+      if (!changes || !waits || !(values.yes ?? (await isWanted(name, changes, io)))) continue
+      const taken = await ask('POST /api/operator/skills/:skill/update', { hash }, [name])
+      updated.push(name)
       // It may be off now, which is among the notes.
-      told.push(lines(`${one.name} has version ${one.hash.slice(0, 12)} from now on.`, taken.notes))
+      told.push(lines(`${name} has version ${hash.slice(0, 12)} from now on.`, taken.notes))
     }
-    print({ skills, refused, ...(!isRehearsed && { updated }) }, told.join('\n\n'))
+    print({ skills, refused, updated: isRehearsed ? undefined : updated }, told.join('\n\n'))
     return code
   },
 })
@@ -106,22 +106,11 @@ export const add = verb({
 const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && [403, 409, 413, 422].includes(error.status)
 
-const waits = ({ notes }: Added) => notes.some((note) => note.includes('until an operator takes'))
-
-/** Over one that is enabled a version waits: its sender is shown what it changes, and asked. */
-async function takesOver(
-  { changes, ...added }: Added,
-  isYes: boolean | undefined,
-  { request, stdin, stderr }: Pick<Context, 'request' | 'stdin' | 'stderr'>,
-) {
-  if (!changes || !waits({ changes, ...added })) return undefined
-  if (!isYes) {
-    if (!stdin.isTTY) return undefined
-    stderr.write(`${changesText(added.name, changes)}\n`)
-    const question = `Use this version of ${added.name} from now on?`
-    if (!(await confirm(question, { stdin, stderr }))) return undefined
-  }
-  return takeVersion(request, added.name, added.hash)
+/** Without a terminal no person is asked, and no version is taken. */
+async function isWanted(name: string, changes: Changes, { stdin, stderr }: Io) {
+  if (!stdin.isTTY) return false
+  stderr.write(`${changesText(name, changes)}\n`)
+  return confirm(`Use this version of ${name} from now on?`, { stdin, stderr })
 }
 
 function describe(

@@ -1,38 +1,28 @@
 // isola skill add|update|enable|disable|remove: skills that are installed on the server.
-import type { Client } from '../src/client/client.ts'
-import { on, verb } from './command.ts'
-import { agreed } from './confirm.ts'
+import { on, verb, type Context } from './command.ts'
+import { agree } from './confirm.ts'
 import { dryRun, rehearsal, yes } from './options.ts'
 import { add } from './skill-add.ts'
-import { changesText, isUrl, takeVersion, type Changes } from './skill-changes.ts'
+import { changesText, isUrl, type Changes } from './skill-changes.ts'
 import { lines } from './text.ts'
 import { UsageError } from './usage.ts'
 
-const load = (request: Client['request'], skill: string) =>
-  request('GET /api/operator/skills/:skill', { params: { skill } })
-
-/** A version that may be taken, and what it changes. */
-interface Next {
-  readonly hash: string
-  readonly changes: Changes
-  /** Where it is not on the server yet. */
-  readonly url?: string
-}
-
-/** The version of a hash; else the newest that waits; else what is there now where it came from. */
-async function nextOf(request: Client['request'], skill: string, start?: string): Promise<Next> {
-  const { hash: has, source = '', versions = [] } = await load(request, skill)
+/** The version of a hash; else the newest that waits; else what is there now where it came from: not on the server yet. */
+async function nextOf(
+  { ask }: Pick<Context, 'ask'>,
+  skill: string,
+  start?: string,
+): Promise<{ readonly hash: string; readonly changes: Changes; readonly url?: string }> {
+  const { hash: has, source = '', versions = [] } = await ask('GET /api/operator/skills/:skill')
   const others = versions.filter(({ hash }) => hash !== has)
   const at = versions.findIndex(({ hash }) => hash === has)
-  const waiting = versions.slice(0, Math.max(0, at))
   const found =
-    start === undefined ? waiting.slice(0, 1) : others.filter(({ hash }) => hash.startsWith(start))
+    start === undefined
+      ? versions.slice(0, Math.max(0, at)).slice(0, 1)
+      : others.filter(({ hash }) => hash.startsWith(start))
   const [one] = found
-  if (one && found.length === 1) {
-    const body = { hash: one.hash, dryRun: true }
-    const params = { skill }
-    return request('POST /api/operator/skills/:skill/update', { params, body })
-  }
+  if (one && found.length === 1)
+    return ask('POST /api/operator/skills/:skill/update', { hash: one.hash, dryRun: true })
   if (start !== undefined)
     throw new UsageError(
       `<hash>: ${start} names ${found.length} of the other versions of ${skill}.`,
@@ -40,7 +30,7 @@ async function nextOf(request: Client['request'], skill: string, start?: string)
   if (!isUrl(source))
     throw new Error(`Nothing waits for ${skill}: isola skill add <folder> brings a version.`)
   const body = { url: source, skills: [skill], dryRun: true }
-  const { skills, refused } = await request('POST /api/operator/skills', { body })
+  const { skills, refused } = await ask('POST /api/operator/skills', body)
   const [fetched] = skills
   if (!fetched?.changes)
     throw new Error(refused[0]?.message ?? `${source} has no ${skill} any more.`)
@@ -54,12 +44,12 @@ export const adminVerbs = {
     usage: '<name> [<hash>]',
     about:
       'Lets it be found and loaded: in the version of this hash (12 digits or more, as show prints them), and in no other; else in the one that it has now.',
-    async run({ args: [skill, start], request, print }) {
+    async run({ args: [skill, start], ask, print }) {
       if (start !== undefined && !/^[0-9a-f]{12,64}$/.test(start))
         throw new UsageError(
           '<hash>: must be 12 to 64 of the hex digits that isola skill show prints.',
         )
-      const { hash, versions = [] } = await load(request, skill)
+      const { hash, versions = [] } = await ask('GET /api/operator/skills/:skill')
       if (start !== undefined) {
         const look = `Look again (isola skill show ${skill}) and enable what you see.`
         if (!hash.startsWith(start))
@@ -71,10 +61,7 @@ export const adminVerbs = {
           )
       }
       // Without <hash> it is whichever version there is at this moment; in both cases none that arrives after it was loaded.
-      const done = await request('POST /api/operator/skills/:skill/enable', {
-        params: { skill },
-        body: { hash },
-      })
+      const done = await ask('POST /api/operator/skills/:skill/enable', { hash })
       print({ hash, ...done }, lines(`${skill} is enabled in version ${hash}.`, done.notes))
     },
   }),
@@ -88,20 +75,22 @@ export const adminVerbs = {
     about:
       'Shows what a version that waits changes, and takes it into use; the newest, or that of a hash. One that came from an address is looked for there.',
     options: { ...yes, ...dryRun },
-    async run({ args: [skill, start], values, ...context }) {
-      const { request, print, stderr } = context
-      const next = await nextOf(request, skill, start)
+    async run(context) {
+      const { args, values, ask, print } = context
+      const [skill, start] = args
+      const next = await nextOf(context, skill, start)
       const { hash, changes, url } = next
       const text = changesText(skill, changes)
       if (values['dry-run']) return print(next, text)
-      stderr.write(`${text}\n`)
-      const question = `Use this version of ${skill} from now on?`
-      if (!(await agreed(question, values.yes, context, 'do it')))
-        throw new Error('Nothing was changed.')
+      await agree(context, {
+        text,
+        question: `Use this version of ${skill} from now on?`,
+        to: 'do it',
+        otherwise: 'Nothing was changed.',
+      })
       // The address may have another version by now, which this hash does not name: it is then refused.
-      if (url !== undefined)
-        await request('POST /api/operator/skills', { body: { url, skills: [skill] } })
-      const done = await takeVersion(request, skill, hash)
+      if (url !== undefined) await ask('POST /api/operator/skills', { url, skills: [skill] })
+      const done = await ask('POST /api/operator/skills/:skill/update', { hash })
       print(done, lines(`${skill} has version ${hash.slice(0, 12)} from now on.`, done.notes))
     },
   }),
@@ -111,8 +100,7 @@ export const adminVerbs = {
     options: rehearsal,
     asks: (name) => `Remove the skill ${name}?`,
     says: ({ notes }, { args: [skill] }) => lines(`${skill} is gone.`, notes),
-    would: 'Would be removed: ',
+    would: (_skill, { args: [skill = ''] }) => `Would be removed: ${skill}`,
     reads: 'GET /api/operator/skills/:skill',
-    saysRead: (_skill, { args: [skill = ''] }) => skill,
   }),
 } as const

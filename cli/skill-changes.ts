@@ -1,13 +1,10 @@
 // The changes of another version of a skill, in lines, and the request that takes a version.
-import type { Client, Reply } from '../src/client/client.ts'
+import type { Reply } from '../src/client/client.ts'
 import { lines, short, shown } from './text.ts'
 
 export type Changes = NonNullable<Reply<'POST /api/operator/skills'>['skills'][number]['changes']>
 
 export const isUrl = (given: string) => /^https?:\/\//.test(given)
-
-export const takeVersion = (request: Client['request'], skill: string, hash: string) =>
-  request('POST /api/operator/skills/:skill/update', { params: { skill }, body: { hash } })
 
 /** Nothing of them is cut: a person takes only what is shown. */
 const countedText = (
@@ -24,17 +21,15 @@ export function changesText(
   { from, description, kind, requires, fields, files }: Changes,
 ) {
   const told = [
-    ...(description
-      ? [
-          `  description was: ${short(description.before, 1_024)}`,
-          `  description is:  ${short(description.after, 1_024)}`,
-        ]
-      : []),
-    ...(kind ? [`  kind: ${kind.before}, now ${kind.after}`] : []),
-    ...requires.added.map((one) => `  + requires ${one}`),
-    ...requires.removed.map((one) => `  - requires ${one}`),
-    ...(fields ? countedText('front matter as it is read', fields) : []),
-    ...files.flatMap((file) => countedText(`${shown(file.path)} (${file.is})`, file)),
+    description && [
+      `  description was: ${short(description.before, 1_024)}`,
+      `  description is:  ${short(description.after, 1_024)}`,
+    ],
+    kind && `  kind: ${kind.before}, now ${kind.after}`,
+    requires.added.map((one) => `  + requires ${one}`),
+    requires.removed.map((one) => `  - requires ${one}`),
+    fields && countedText('front matter as it is read', fields),
+    files.flatMap((file) => countedText(`${shown(file.path)} (${file.is})`, file)),
   ]
-  return lines(`${name}, compared with ${from.slice(0, 12)}:`, told.length > 0 ? told : '  nothing')
+  return lines(`${name}, compared with ${from.slice(0, 12)}:`, lines(...told) || '  nothing')
 }

@@ -1,7 +1,7 @@
 // isola skill drafts|draft|promote|discard: skills that agents wrote, which nothing finds or loads until one is promoted.
 import type { Reply } from '../src/client/client.ts'
 import { on, verb } from './command.ts'
-import { agreed } from './confirm.ts'
+import { agree } from './confirm.ts'
 import { flag, yes } from './options.ts'
 import { changesText } from './skill-changes.ts'
 import { lines, listed, short, shown, time } from './text.ts'
@@ -66,34 +66,33 @@ export const draftVerbs = {
     about: 'Shows a draft and installs exactly that as a community skill, which enables nothing.',
     options: {
       ...yes,
-      'look-alike': flag('its name looks like another skill’s, and that is meant'),
+      'look-alike': flag('its name looks like another skill’s, and that is meant', {
+        to: 'allowLookAlike',
+      }),
     },
-    async run({ args: [id], values, ...context }) {
-      const { request, print, stderr } = context
-      const params = { draft: id }
-      const found = await request('GET /api/operator/skill-drafts/:draft', { params })
+    async run({ ask, sent, print, ...context }) {
+      const found = await ask('GET /api/operator/skill-drafts/:draft')
       // The text that was shown, even if an agent writes another meanwhile.
-      const body = { hash: found.hash, ...(values['look-alike'] && { allowLookAlike: true }) }
-      const ask = (more: { readonly dryRun?: true }) =>
-        request('POST /api/operator/skill-drafts/:draft/promote', {
-          params,
-          body: { ...body, ...more },
-        })
-      const changes = (await ask({ dryRun: true })).skills.flatMap((one) =>
+      const body = { hash: found.hash, ...sent() }
+      const route = 'POST /api/operator/skill-drafts/:draft/promote'
+      const rehearsed = await ask(route, { ...body, dryRun: true })
+      const changes = rehearsed.skills.flatMap((one) =>
         one.changes ? [changesText(one.name, one.changes)] : [],
       )
-      stderr.write(`${[described(found), ...changes].join('\n\n')}\n`)
-      if (!(await agreed('Install it as a skill?', values.yes, context, 'promote it')))
-        throw new Error('Nothing was installed.')
-      const done = await ask({})
-      const next =
-        changes.length === 0 && `Next: isola skill enable ${found.name} ${found.hash.slice(0, 12)}`
+      await agree(context, {
+        text: [described(found), ...changes].join('\n\n'),
+        question: 'Install it as a skill?',
+        to: 'promote it',
+        otherwise: 'Nothing was installed.',
+      })
+      const done = await ask(route, body)
       print(
         done,
         lines(
           `${found.name} is installed.`,
           done.skills.flatMap((one) => one.notes),
-          next,
+          changes.length === 0 &&
+            `Next: isola skill enable ${found.name} ${found.hash.slice(0, 12)}`,
         ),
       )
     },

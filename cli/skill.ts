@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import type { Reply } from '../src/client/client.ts'
 import { at } from './author-files.ts'
 import { noun, on, verb } from './command.ts'
+import { writeFolder } from './skill-export.ts'
 import { draftVerbs } from './skill-drafts.ts'
 import type { SkillFile } from './skill-folders.ts'
 import { adminVerbs } from './skill-admin.ts'
@@ -11,15 +12,12 @@ import { lines, listed, short, time } from './text.ts'
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
 
-const stateOf = ({ kind, state, missing }: Skill) =>
-  state === 'gated'
-    ? `needs ${missing.join(', ')}`
-    : state !== 'ready'
-      ? state
-      : kind === 'persona'
-        ? 'never found'
-        : 'ready'
-const listing = ({ skills }: Reply<'GET /api/operator/skills'>) => {
+function stateOf({ kind, state, missing }: Skill) {
+  if (state === 'gated') return `needs ${missing.join(', ')}`
+  return state === 'ready' && kind === 'persona' ? 'never found' : state
+}
+
+function listing({ skills }: Reply<'GET /api/operator/skills'>) {
   const table = listed(skills, 'There is no skill.', {
     name: 'name',
     kind: 'kind',
@@ -67,17 +65,10 @@ export default noun('skill', {
   export: verb({
     usage: '<name> [<folder>]',
     about: 'Writes its files into a new folder, named like the skill if nothing else is said.',
-    async run(context) {
-      const { writeFolder } = await import('./skill-export.ts')
-      const [skill, folder = skill] = context.args
-      const { files } = await context.request('GET /api/operator/skills/:skill', {
-        params: { skill },
-      })
+    async run({ args: [skill, folder = skill], ask, print }) {
+      const { files } = await ask('GET /api/operator/skills/:skill')
       const written = writeFolder(at(folder), files)
-      context.print(
-        { folder, files: written },
-        written.map((path) => `${folder}/${path}`).join('\n'),
-      )
+      print({ folder, files: written }, written.map((path) => `${folder}/${path}`).join('\n'))
     },
   }),
   test: verb({

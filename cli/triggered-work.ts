@@ -16,23 +16,15 @@ export const todayText = ({ today, daily }: Either, what: string) =>
 export const ownerOf = ({ owner }: Either) => owner.replace(/^principal:/, '')
 
 /** Why it ended so, or what it said. */
-export const outcomeOf = ({
-  reason,
-  text: said,
-}: {
+export const outcomeOf = (end: {
   readonly reason?: string | undefined
   readonly text?: string | undefined
-}) => short(reason ?? said ?? '', 80)
+}) => short(end.reason ?? end.text ?? '', 80)
 
 /** The verbs that schedules and subscriptions share. */
 export const triggeredVerbs = <Of extends Either>(
   path: '/api/schedules' | '/api/subscriptions',
-  {
-    usage,
-    says,
-    meanwhile,
-    again,
-  }: {
+  verbs: {
     readonly usage: string
     readonly says: (one: Of) => string
     readonly meanwhile: string
@@ -40,25 +32,25 @@ export const triggeredVerbs = <Of extends Either>(
   },
 ) => {
   const one = `${path}/:id` as '/api/schedules/:id'
-  const described = says as (one: Either) => string
+  const { usage, meanwhile, again } = verbs
+  const says = verbs.says as (one: Either) => string
   return {
     pause: on(`POST ${one}/pause`, {
       usage,
       about: meanwhile,
       options: { reason: text('text', 'shown with it') },
       sends: {},
-      says: described,
+      says,
     }),
-    resume: on(`POST ${one}/resume`, { usage, about: again, sends: {}, says: described }),
+    resume: on(`POST ${one}/resume`, { usage, about: again, sends: {}, says }),
     remove: on(`DELETE ${one}`, {
       usage,
       about: 'Takes it away with its history. What has begun goes on.',
       options: rehearsal,
       asks: (id) => `Remove ${id} and its history?`,
       says: (_gone, { args: [id] }) => `${id} is removed.`,
-      would: 'Would be removed:',
+      would: (found: Either) => `Would be removed:\n${says(found)}`,
       reads: `GET ${one}`,
-      saysRead: described,
     }),
   }
 }

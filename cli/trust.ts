@@ -22,9 +22,8 @@ export default noun('trust', {
   add: verb({
     usage: '<name> <public key or file>',
     about: 'Accepts a key: plugins that it signed are trusted.',
-    async run({ args: [name, key], request, print }) {
-      const body = { name, publicKey: readPublicKey(key) }
-      const added = await request('POST /api/operator/trust', { body })
+    async run({ args: [name, key], ask, print }) {
+      const added = await ask('POST /api/operator/trust', { name, publicKey: readPublicKey(key) })
       print(
         added,
         `Plugins that ${added.name} signed are trusted from now on. Installed ones stay as they are.`,

@@ -1,7 +1,7 @@
 // isola mcp add: a server by its address, or several from a file.
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { ApiError, type Client, type Request } from '../../src/client/client.ts'
+import { ApiError, type Request } from '../../src/client/client.ts'
 import { verb, type Input } from '../command.ts'
 import { flag, text as words, texts } from '../options.ts'
 import { toServers } from '../mcp-import.ts'
@@ -95,22 +95,17 @@ export const add = verb({
     file: words(undefined, undefined, { to: null }),
     'dry-run': flag('say what would be added, and add nothing', { to: null }),
   },
-  async run({ args, values, request, print, isJson, stdin, stderr, sent }) {
+  async run({ args: [id], values, ask, print, isJson, stdin, stderr, sent }) {
     const { url, header, file, oauth, 'each-signs-in': each } = values
     if ((file === undefined) === (url === undefined))
       throw new UsageError('Give either --url with an <id>, or --file.')
     if (oauth && each) throw new UsageError('--each-signs-in: give it without --oauth.')
-    const [id] = args
     if (url !== undefined && id === undefined) throw new UsageError('<id>: give one.')
-    const more = sent()
     const { servers, skipped } =
-      file === undefined
-        ? {
-            servers: [{ id: id ?? '', url: url ?? '', headers: toHeaders(header) }],
-            skipped: [],
-          }
-        : await fromFile(file, stdin)
-    const wanted = servers.map((server) => ({ ...server, ...more }))
+      url === undefined
+        ? await fromFile(file ?? '-', stdin)
+        : { servers: [{ id: id ?? '', url, headers: toHeaders(header) }], skipped: [] }
+    const wanted: readonly Added[] = servers.map((server) => ({ ...server, ...sent() }))
     const left = skipped.map(({ id, why }) => `${id}: ${why}`)
     if (values['dry-run']) {
       const told = wanted.map(withoutValues)
@@ -118,7 +113,17 @@ export const add = verb({
       print({ added: told, refused: [], skipped }, [...lines, ...left].join('\n'))
       return wanted.length === 0 ? 1 : 0
     }
-    const { added, refused } = await addEach(wanted, { request, isAlone: file === undefined })
+    const added = []
+    const refused = []
+    // Each of several is tried, whatever becomes of the others; the error of a single one is thrown.
+    for (const server of wanted) {
+      try {
+        added.push({ id: server.id, ...(await ask('POST /api/operator/mcp', server)) })
+      } catch (error) {
+        if (file === undefined || !(error instanceof ApiError)) throw error
+        refused.push({ id: server.id, why: error.message })
+      }
+    }
     const lines = [
       ...added.flatMap(({ id, notes }) => [
         `${id} is added and off.`,
@@ -132,21 +137,3 @@ export const add = verb({
     return added.length === 0 || refused.length > 0 ? 1 : 0
   },
 })
-
-/** Tries each of several servers, whatever becomes of the others; throws the error of a single one. */
-async function addEach(
-  servers: readonly Added[],
-  { request, isAlone }: { readonly request: Client['request']; readonly isAlone: boolean },
-) {
-  const added = []
-  const refused = []
-  for (const server of servers) {
-    try {
-      added.push({ id: server.id, ...(await request('POST /api/operator/mcp', { body: server })) })
-    } catch (error) {
-      if (isAlone || !(error instanceof ApiError)) throw error
-      refused.push({ id: server.id, why: error.message })
-    }
-  }
-  return { added, refused }
-}

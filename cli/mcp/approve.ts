@@ -17,22 +17,21 @@ export const approve = verb({
     "--harmless: it does not say whether it destroys, and does not: its calls do not ask. '*' is all that say nothing.\n" +
     "--closed: no stranger writes where it reads, and what it is given stays there. '*' is all there is.",
   options: {
-    yes: flag(undefined, { short: 'y' }),
+    yes: flag(undefined, { short: 'y', to: null }),
     hash: text(),
     confirm: texts(),
     harmless: texts(),
     closed: texts(),
   },
-  async run({ args: [id, ...items], values, request, print, stdin, stderr }) {
-    const { hash, yes, confirm = [], harmless = [], closed = [] } = values
+  async run({ args: [id, ...items], values, ask, sent, print, stdin, stderr }) {
+    const { hash, yes } = values
     if (hash !== undefined && !/^[0-9a-f]{12,64}$/.test(hash))
       throw new UsageError('--hash: give the first 12 or more of its hex digits.')
     if (yes && hash === undefined)
       throw new UsageError(`--yes needs --hash, as isola mcp show ${id} printed it.`)
     if (!yes && !stdin.isTTY)
       throw new UsageError('Without a terminal to ask on, --yes and --hash are needed.')
-    const params = { server: id }
-    const view = await request('GET /api/operator/mcp/:server', { params })
+    const view = await ask('GET /api/operator/mcp/:server')
     const { hash: seen, items: offered = [] } = view.listing ?? {}
     if (seen === undefined) throw new Error(`It was not looked at yet: isola mcp show ${id}`)
     if (hash !== undefined && !seen.startsWith(hash))
@@ -43,14 +42,12 @@ export const approve = verb({
       if (!(await agreed(wanted(items), { stdin, stderr })))
         throw new Error('Nothing was approved.')
     }
-    const body = {
+    const done = await ask('POST /api/operator/mcp/:server/approve', {
+      confirm: [],
+      ...sent(),
       hash: seen,
-      confirm: [...confirm],
-      ...(harmless.length > 0 && { harmless: [...harmless] }),
-      ...(closed.length > 0 && { closed: [...closed] }),
-      ...(items.length > 0 && { items }),
-    }
-    const done = await request('POST /api/operator/mcp/:server/approve', { params, body })
+      items: items.length > 0 ? items : undefined,
+    })
     print(done, ['Approved.', ...done.notes].join('\n'))
   },
 })

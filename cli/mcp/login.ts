@@ -15,30 +15,22 @@ export const login = verb({
     mine: flag('sign in yourself, where each does'),
     code: text(undefined, 'what the browser showed'),
   },
-  async run({ args: [id], values: { mine, code }, request, print }) {
-    const params = { server: id }
+  async run({ args: [id], values: { mine, code }, ask, print }) {
     if (code !== undefined) {
       if (!mine) throw new UsageError('--code: goes with --mine.')
-      const done = await request('POST /api/mcp/:server/login/finish', { params, body: { code } })
-      print(done, `${id}: you are signed in.`)
-      return
+      const done = await ask('POST /api/mcp/:server/login/finish', { code })
+      return print(done, `${id}: you are signed in.`)
     }
-    const path = mine ? 'POST /api/mcp/:server/login' : 'POST /api/operator/mcp/:server/login'
-    const done = await request(path, { params })
-    print(
-      done,
-      done.state === 'open' ? toOpen(id, done.url, mine) : `${id}: ${nobodyHasTo(id, mine)}`,
+    const done = await ask(
+      mine ? 'POST /api/mcp/:server/login' : 'POST /api/operator/mcp/:server/login',
     )
+    if (done.state !== 'open') {
+      const next = `no sign-in is needed. Next: isola mcp show ${id}`
+      return print(done, `${id}: ${mine ? 'you are signed in.' : next}`)
+    }
+    const then = mine
+      ? `Then, with the code that the browser shows: isola mcp login ${id} --mine --code <code>`
+      : `Then: isola mcp show ${id}`
+    print(done, `Open this page and sign in:\n\n${shown(done.url)}\n\n${then}`)
   },
 })
-
-const toOpen = (id: string, url: string, mine = false) =>
-  [
-    `Open this page and sign in:\n\n${shown(url)}\n`,
-    mine
-      ? `Then, with the code that the browser shows: isola mcp login ${id} --mine --code <code>`
-      : `Then: isola mcp show ${id}`,
-  ].join('\n')
-
-const nobodyHasTo = (id: string, mine = false) =>
-  mine ? 'you are signed in.' : `no sign-in is needed. Next: isola mcp show ${id}`

@@ -25,17 +25,6 @@ function oneDifference({ kind, key, tool, state, ...difference }: Difference) {
   ].join('\n')
 }
 
-function mayAsk({
-  elicitation = false,
-  sampling,
-}: Partial<NonNullable<Server['config']['allow']>> = {}) {
-  const whom = [
-    ...(elicitation ? ['the person of a run'] : []),
-    ...(sampling ? [`a model, ${sampling.maxTokens} tokens a call`] : []),
-  ]
-  return whom.length > 0 ? [`In a call it may ask ${whom.join(' and ')}.`] : []
-}
-
 /** The names of a server's headers, and the secrets in them. */
 function secretLines(
   { headers = {}, clientSecret }: Partial<Server['config']>,
@@ -65,13 +54,18 @@ type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless' | 'closed'
 export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>): string {
   const { id, state, config, listing, differences, login, problem } = view
   const { confirmed = [], missingSecrets = [], asking = [], harmless = [], closed = [] } = view
+  const { elicitation, sampling } = config.allow ?? {}
+  const whom = [
+    ...(elicitation ? ['the person of a run'] : []),
+    ...(sampling ? [`a model, ${sampling.maxTokens} tokens a call`] : []),
+  ]
   const open = differences.filter((one) => one.state !== 'same')
   const some = (names: readonly string[], before: string) =>
     names.length > 0 && `${before}: ${short(names.join(', '), 500)}`
   return lines(
     `${id} is ${state}: ${config.url}`,
     secretLines(config, missingSecrets),
-    mayAsk(config.allow),
+    whom.length > 0 && `In a call it may ask ${whom.join(' and ')}.`,
     some(confirmed, 'Believed in what it says of (--confirm)'),
     some(asking, 'A person is asked before each call of'),
     asking.length > 0 &&

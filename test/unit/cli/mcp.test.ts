@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { answeringClient } from '../../fakes/app-client.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
 import mcp from '../../../cli/mcp.ts'
 import { viewOf as show } from '../../../cli/mcp/view.ts'
 import { toServerId, toServers } from '../../../cli/mcp-import.ts'
@@ -107,7 +108,7 @@ describe('T13: isola mcp approve', () => {
       return body === undefined ? view : { notes: [] }
     })
     const given = { args: ['srv', ...items], values, request, stdin, stderr, print: () => {} }
-    const failed = await Promise.resolve(mcp.verbs.approve.run(given as never)).then(
+    const failed = await Promise.resolve(runVerb(mcp.verbs.approve, given)).then(
       () => '',
       (error: Error) => error.message,
     )
