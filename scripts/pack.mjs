@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
-import { built, sources } from './isola/author-files.ts'
+import { built, sources } from '../cli/author-files.ts'
 import { writeTypes } from './pack-types.mjs'
 import { root, toolFile, toolNode, tools } from './toolchain.mjs'
 

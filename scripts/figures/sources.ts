@@ -3,15 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { parseSync, type ParseResult } from 'oxc-parser'
 
-/** Where the command is: its present place, and that of the new house. */
-const commandFolders = ['cli', 'scripts/isola']
 /** All that tokens are counted of. */
 export const countedFolders = ['src', 'cli', 'scripts']
 export const allFolders = [...countedFolders, 'plugins', 'bench', 'test', 'console']
 
 const isGenerated = (path: string) => /\.gen[./]/.test(path)
-export const isOfCommand = (path: string): boolean =>
-  commandFolders.some((folder) => path.startsWith(`${folder}/`))
+export const isOfCommand = (path: string): boolean => path.startsWith('cli/')
 const linesOf = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
 
 /** Paths from `base` of the files of code below some folders, generated ones left out. */

@@ -1,5 +1,5 @@
 // The Worker of `isola plugin test`: it runs the tests of one folder and answers how they went. It has no network and
-// no settings (scripts/isola/sandbox.ts), so that it does not matter who wrote them.
+// no settings (cli/sandbox.ts), so that it does not matter who wrote them.
 import { startTests } from 'vitest/internal/browser'
 
 const config: Parameters<typeof startTests>[1]['config'] = {

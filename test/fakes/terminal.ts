@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import type { Io } from '../../scripts/isola/command.ts'
-import { main } from '../../scripts/isola/main.ts'
+import type { Io } from '../../cli/command.ts'
+import { main } from '../../cli/main.ts'
 
 export interface Outcome {
   readonly code: number

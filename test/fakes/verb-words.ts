@@ -1,8 +1,8 @@
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { commands } from '../../scripts/isola/commands.ts'
-import type { Verb } from '../../scripts/isola/command.ts'
+import { commands } from '../../cli/commands.ts'
+import type { Verb } from '../../cli/command.ts'
 
 /** A verb with the words that name it. */
 export interface NamedVerb {

@@ -12,9 +12,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { main } from '../../scripts/isola/main.ts'
-import { buildFolder, isPackageModule } from '../../scripts/isola/plugin-build.ts'
-import { runAlone } from '../../scripts/isola/sandbox.ts'
+import { main } from '../../cli/main.ts'
+import { buildFolder, isPackageModule } from '../../cli/plugin-build.ts'
+import { runAlone } from '../../cli/sandbox.ts'
 
 // A stranger's folder on its reader's machine: what the commands for authors do with it.
 const base = mkdtempSync(join(tmpdir(), 'isola-stranger-'))

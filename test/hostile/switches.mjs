@@ -44,7 +44,7 @@ export default [
     name: 'author-no-network',
     what: 'T5: what runs of a plugin on its author’s machine has no network',
     test: 'authors.test.ts',
-    file: 'scripts/isola/sandbox.ts',
+    file: 'cli/sandbox.ts',
     find: '      globalOutbound: null,\n',
     replace: '',
   },

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/toolchain.mjs'
-import { buildFolder } from '../../scripts/isola/plugin-build.ts'
+import { buildFolder } from '../../cli/plugin-build.ts'
 
 const folder = join(root, 'test', 'fixtures', 'plugins', 'mcp-fixtures')
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readAgentFolder } from '../../../scripts/isola/agent-folder.ts'
+import { readAgentFolder } from '../../../cli/agent-folder.ts'
 
 let root = ''
 const at = (path: string) => join(root, path)

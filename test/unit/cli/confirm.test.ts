@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
-import { confirm } from '../../../scripts/isola/confirm.ts'
+import { confirm } from '../../../cli/confirm.ts'
 
 /** Asks with these keys typed, and keeps all that the terminal shows. */
 async function asked(question: string, keys: string) {

@@ -9,11 +9,11 @@ import {
 } from '../../fakes/model-server.mjs'
 import type { Finding } from '../../../scripts/start/finding.mjs'
 import { checkModel } from '../../../scripts/start/check-model.mjs'
-import { checkDatabase } from '../../../scripts/isola/doctor/database.ts'
-import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.ts'
-import { checkSettings } from '../../../scripts/isola/doctor/settings.ts'
-import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.ts'
-import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.ts'
+import { checkDatabase } from '../../../cli/doctor/database.ts'
+import { checkServer, readHealth } from '../../../cli/doctor/server.ts'
+import { checkSettings } from '../../../cli/doctor/settings.ts'
+import { checkVariables, weakness } from '../../../cli/doctor/variables.ts'
+import { bindingsIn, checkConfig, checkWorker } from '../../../cli/doctor/worker.ts'
 
 const bad = (findings: readonly Finding[]) =>
   findings.filter(({ state }) => state !== 'ok').map(({ state, what }) => `${state}: ${what}`)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fetchDocument } from '../../../scripts/isola/fetch-document.ts'
+import { fetchDocument } from '../../../cli/fetch-document.ts'
 
 /** A network in which each address answers like this, and names stand for these addresses. */
 function world({

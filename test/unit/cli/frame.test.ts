@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { commands } from '../../../scripts/isola/commands.ts'
-import type { Context } from '../../../scripts/isola/command.ts'
+import { commands } from '../../../cli/commands.ts'
+import type { Context } from '../../../cli/command.ts'
 import { isola } from '../../fakes/terminal.ts'
 
 const server = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PassThrough } from 'node:stream'
 import { askForHosts, mayAsk, networkLine } from '../../../scripts/network.mjs'
-import { questionOf } from '../../../scripts/isola/chat/pauses.ts'
+import { questionOf } from '../../../cli/chat/pauses.ts'
 import { isola } from '../../fakes/terminal.ts'
 
 function served(answer: object) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answeringClient } from '../../fakes/app-client.ts'
-import { settlePauses, type Sessions } from '../../../scripts/isola/chat/pauses.ts'
+import { settlePauses, type Sessions } from '../../../cli/chat/pauses.ts'
 
 const reached = (limit: string) => ({
   code: 'lease_cost',

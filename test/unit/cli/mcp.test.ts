@@ -1,9 +1,10 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { answeringClient } from '../../fakes/app-client.ts'
-import mcp from '../../../scripts/isola/mcp.ts'
-import { viewOf as show } from '../../../scripts/isola/mcp/view.ts'
-import { toServerId, toServers } from '../../../scripts/isola/mcp-import.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
+import mcp from '../../../cli/mcp.ts'
+import { viewOf as show } from '../../../cli/mcp/view.ts'
+import { toServerId, toServers } from '../../../cli/mcp-import.ts'
 
 /** The fields of a server that these tests look at; the rest is left out. */
 const viewOf = (view: object) => show(view as never)
@@ -107,7 +108,7 @@ describe('T13: isola mcp approve', () => {
       return body === undefined ? view : { notes: [] }
     })
     const given = { args: ['srv', ...items], values, request, stdin, stderr, print: () => {} }
-    const failed = await Promise.resolve(mcp.verbs.approve.run(given as never)).then(
+    const failed = await Promise.resolve(runVerb(mcp.verbs.approve, given)).then(
       () => '',
       (error: Error) => error.message,
     )

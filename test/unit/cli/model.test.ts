@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { clientOf } from '../../fakes/app-client.ts'
-import command from '../../../scripts/isola/model.ts'
+import command from '../../../cli/model.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
 import { createWorld } from '../models/upstreams.ts'
 
 it('isola model list shows price, window and where each is from', async () => {
@@ -31,10 +32,10 @@ it('isola model list shows price, window and where each is from', async () => {
   const { send } = createFakeApp({ deps: { models } })
   let json: { models?: readonly { id: string }[] } = {}
   let text = ''
-  await command.verbs.list.run({
+  await runVerb(command.verbs.list, {
     request: clientOf(send).request,
     print: (value: unknown, lines: string) => ([json, text] = [Object(value), lines]),
-  } as never)
+  })
   const of = (id: string) => text.split('\n').find((line) => line.startsWith(id))
   const file = /BerriAI\/litellm@[0-9a-f]{9} \((of|read on) 20\d\d-\d\d-\d\d\)/
   // The operator's price comes first, the window is still known.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { main } from '../../../scripts/isola/main.ts'
+import { main } from '../../../cli/main.ts'
 
 /** What a command says of what the server answers. */
 async function said(words: readonly string[], answer: unknown): Promise<string> {

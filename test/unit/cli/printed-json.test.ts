@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 
-const folder = join(import.meta.dirname, '../../../scripts/isola')
+const folder = join(import.meta.dirname, '../../../cli')
 
 /** A write to a terminal with JSON of its own making in it. */
 const rawJson = /(?:std(?:out|err)\.write|print)\([^;]*?JSON\.stringify/

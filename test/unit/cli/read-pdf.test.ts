@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { readPdf } from '../../../scripts/isola/read-pdf.ts'
+import { readPdf } from '../../../cli/read-pdf.ts'
 import { pdfOf, twoPages } from '../../fakes/pdf.ts'
 
 /** One page with these objects behind the first three, the fourth of which is its contents. */

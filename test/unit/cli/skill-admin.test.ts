@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/skill.ts'
+import command from '../../../cli/skill.ts'
 import { ApiError } from '../../../src/client/client.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
 import { skillBundle } from '../../fakes/skills.ts'
 import { zipOf } from '../../fakes/zip.ts'
 
@@ -65,7 +66,7 @@ async function run(
     stdin,
     stderr: { write: (said: string) => (stderr += said) },
   }
-  const code = await command.verbs[verb].run(io as never)
+  const code = await runVerb(command.verbs[verb], io)
   return { code, json, text, sent, stderr }
 }
 const adds: Reply = ({ body }) => {

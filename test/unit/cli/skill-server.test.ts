@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/skill.ts'
+import command from '../../../cli/skill.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
 import { libraryOf, skillSource } from '../../fakes/skills.ts'
 
 let folder: string
@@ -18,7 +19,7 @@ type Verbs = typeof command.verbs
 async function run(verb: keyof Verbs, args: readonly string[], request?: unknown) {
   let [json, text]: [unknown, string] = [undefined, '']
   const print = (value: unknown, lines = '') => ([json, text] = [value, lines])
-  const code = await command.verbs[verb].run({ args, print, request } as never)
+  const code = await runVerb(command.verbs[verb], { args, print, request })
   return { code, json, text }
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { answeringClient } from '../../fakes/app-client.ts'
-import { wholeTree } from '../../../scripts/isola/whole-tree.ts'
+import { wholeTree } from '../../../cli/whole-tree.ts'
 
 const page = (id: string, more: object = {}) => ({ id, runs: [], children: [], ...more })
 const run = (id: string) => ({ id })

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readAgentFolder } from '../../../scripts/isola/agent-folder.ts'
+import { readAgentFolder } from '../../../cli/agent-folder.ts'
 import { toManifest } from '../../../src/features/agents/types.ts'
 import { agentDefinition } from '../../../src/contracts/manifest/agent-definition.ts'
 import { plays } from '../../fakes/examples/models.ts'

@@ -10,7 +10,7 @@ export interface Found {
 }
 
 const root = join(import.meta.dirname, '../../..')
-const places = ['src/**/*.ts', 'plugins/**/*.ts', 'scripts/isola/**/*.ts']
+const places = ['src/**/*.ts', 'plugins/**/*.ts', 'cli/**/*.ts']
 
 /** All literals, and the files that make some by `new RegExp`. */
 export function regexesOf(): {

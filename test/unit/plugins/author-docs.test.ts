@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Capabilities, Plugin } from '#features/plugins/types/plugin.ts'
-import { main } from '../../../scripts/isola/main.ts'
-import { buildFolder } from '../../../scripts/isola/plugin-build.ts'
+import { main } from '../../../cli/main.ts'
+import { buildFolder } from '../../../cli/plugin-build.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const text = readFileSync(join(root, 'docs/plugin-authors.md'), 'utf8')

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { clientOf } from '../../fakes/app-client.ts'
-import command from '../../../scripts/isola/key.ts'
-import type { Verb } from '../../../scripts/isola/command.ts'
-import { main } from '../../../scripts/isola/main.ts'
+import command from '../../../cli/key.ts'
+import type { Verb } from '../../../cli/command.ts'
+import { main } from '../../../cli/main.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
 
 const startMs = 1_790_000_000_000
 type Json = Record<string, any> // oxlint-disable-line typescript/no-explicit-any
@@ -18,14 +19,14 @@ function open() {
     const chosen: Verb = command.verbs[verb]
     const { options = {} } = chosen
     const { positionals, values } = parseArgs({ args: [...words], options, allowPositionals: true })
-    await chosen.run({
+    await runVerb(chosen, {
       args: positionals,
       values,
       isJson: false,
       request: clientOf(send).request,
       stderr: { write: (text: string) => void said.push(text) },
       print: (value: Json, text: string) => void printed.push({ value, text }),
-    } as never)
+    })
     return printed.at(-1)!
   }
   return { run, printed, said }

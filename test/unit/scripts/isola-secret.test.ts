@@ -2,9 +2,10 @@ import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { clientOf } from '../../fakes/app-client.ts'
-import command from '../../../scripts/isola/secret.ts'
+import command from '../../../cli/secret.ts'
 import { githubTools } from '../../fakes/secrets.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
+import { runVerb } from '../../fakes/run-verb.ts'
 
 const canary = 'canary-0123456789'
 
@@ -18,13 +19,13 @@ function open() {
     stdin: unknown = '',
   ) => {
     shown = ''
-    const code = await command.verbs[verb].run({
+    const code = await runVerb(command.verbs[verb], {
       args,
       stdin: typeof stdin === 'string' ? Readable.from([stdin]) : stdin,
       stderr: { write: (text: string) => void (shown += text) },
       request: clientOf(send).request,
       print: (value: unknown, text: string) => void (shown += `${text}\n${JSON.stringify(value)}`),
-    } as never)
+    })
     return { code: code ?? 0, text: shown }
   }
   return run

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { rateOf, tryTriggers } from '../../../scripts/isola/skill-triggers.ts'
+import { rateOf, tryTriggers } from '../../../cli/skill-triggers.ts'
 
 /** The measured counts: no fewer phrases may do what they must. A search by words never gets all of them. */
 const least = { finds: 74, misses: 52 }

@@ -1,0 +1,169 @@
+// isola deploy: one tenant, one Worker with its own database, namespace and secrets.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { defined } from '../src/contracts/defined.ts'
+import { root } from '../scripts/toolchain.mjs'
+import { newSecrets } from '../scripts/dev-vars.mjs'
+import { askForHosts, mayAsk, networkLine, readNetwork } from '../scripts/network.mjs'
+import { command, type Context } from './command.ts'
+import { flag, text, type Options, type ValuesOf } from './options.ts'
+import { createConnection } from './connection.ts'
+import type { DeployState, Parts } from './deploy/parts.ts'
+import { openKeys } from './deploy/secrets.ts'
+import { steps } from './deploy/steps.ts'
+import {
+  planTenant,
+  readConfig,
+  tenantConfig,
+  writeConfig,
+  type TenantPlan,
+} from './deploy/tenant.ts'
+import { createWrangler } from './deploy/wrangler.ts'
+import { UsageError } from './usage.ts'
+import { messageOf } from './text.ts'
+
+const near = (path: string) => {
+  const inside = relative(root, path)
+  return inside.startsWith('..') ? path : inside
+}
+
+/** Shows the resources that would be made, and lets wrangler check them. Needs no account, changes nothing. */
+async function rehearse({
+  config,
+  plan,
+  wrangler,
+  print,
+}: Pick<Parts, 'config' | 'plan' | 'wrangler'> & Pick<Context, 'print'>) {
+  const names = (list: TenantPlan['namespaces']) =>
+    list.map(({ name, binding }) => `${name} (${binding})`).join(', ')
+  const folder = mkdtempSync(join(tmpdir(), 'isola-dry-run-'))
+  try {
+    const configPath = join(folder, 'wrangler.json')
+    writeConfig(configPath, tenantConfig(config, { ...plan, configPath }))
+    const out = join(folder, 'out')
+    await wrangler.run(['deploy', '--dry-run', '--config', configPath, '--outdir', out])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const { worker, databases, namespaces, configPath, keysPath } = plan
+  const made = {
+    worker,
+    databases: databases.map(({ name }) => name),
+    namespaces: namespaces.map(({ name }) => name),
+    secrets: Object.keys(newSecrets),
+    config: near(configPath),
+    keys: near(keysPath),
+  }
+  const text = [
+    `Worker         ${worker}`,
+    `D1 database    ${names(databases)}: found or made, migrations applied`,
+    `KV namespace   ${names(namespaces)}: found or made`,
+    `Secrets        ${made.secrets.join(', ')}: made if missing, kept in ${made.keys}`,
+    `Configuration  ${made.config}`,
+    'Nothing was made. `wrangler deploy --dry-run` takes it.',
+  ].join('\n')
+  print(made, text)
+}
+
+function parseWait(text = '60') {
+  const seconds = Number(text)
+  if (!(seconds >= 0 && seconds <= 3_600))
+    throw new UsageError('--wait must be seconds, 0 to 3600.')
+  return seconds * 1_000
+}
+
+/** Runs the steps; the first that fails ends it. */
+async function runSteps(parts: Parts) {
+  for (const [index, step] of steps.entries()) {
+    const at = `${index + 1}/${steps.length} ${step.name}`
+    try {
+      parts.say(`${at}: ${await step.run(parts)}`)
+    } catch (error) {
+      throw new Error(
+        `${at} failed: ${messageOf(error)}\nWhat was done stays done: run the same command again.`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+interface Settling extends Pick<Parts, 'state' | 'say'> {
+  readonly key: string | undefined
+  readonly io: Pick<Context, 'stdin' | 'stdout' | 'env'>
+}
+
+/** Which hosts the http tools may reach: a person at a terminal is asked once, for a new deployment. */
+async function settleNetwork({ state, key, say, io }: Settling) {
+  if (!key || !state.url) return []
+  const { request } = createConnection({ url: state.url, key })
+  const { stdin, stdout } = io
+  // readline only writes to its output.
+  if (state.isNew && mayAsk(io))
+    await askForHosts({
+      open: (allow) => request('POST /api/operator/http', { body: { allow } }),
+      say,
+      stdin,
+      stdout: stdout as NodeJS.WritableStream,
+    })
+  const network = await readNetwork(() => request('GET /api/operator/http')).catch(() => undefined)
+  return network ? [`Its network is ${networkLine(network)}.`] : []
+}
+
+async function run(context: Context<ValuesOf<typeof options>>) {
+  const { values, env, print, isJson, stdin, stdout, stderr } = context
+  const waitMs = parseWait(values.wait)
+  const url = values.url
+  if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
+    throw new UsageError('--url must be an http or https URL.')
+  const config = await readConfig()
+  const folder = resolve(values.folder ?? join(root, '.isola'))
+  const withoutIsolates = values['without-isolates'] ?? false
+  const plan = planTenant(config, { tenant: values.tenant, folder, withoutIsolates })
+  const keys = openKeys(plan.keysPath)
+  const secrets = new Set(keys.values())
+  const wrangler = createWrangler({
+    ...(env['ISOLA_WRANGLER'] && { file: env['ISOLA_WRANGLER'] }),
+    ...defined({ program: context.wrangler }),
+    secrets,
+  })
+  if (values['dry-run']) return rehearse({ config, plan, wrangler, print })
+
+  const state: DeployState = { ids: {}, warnings: [], ...(url && { url: new URL(url).origin }) }
+  const rotate = values['rotate-key'] ? ['ISOLA_OPERATOR_KEY'] : []
+  const say = (line: string) => (isJson ? stderr.write(`${line}\n`) : print(undefined, line))
+  await runSteps({ config, plan, keys, secrets, wrangler, state, env, waitMs, rotate, say })
+  const { warnings } = state
+  const where = near(plan.keysPath)
+  const key = keys.get('ISOLA_OPERATOR_KEY')
+  const network = await settleNetwork({ state, key, say, io: { stdin, stdout, env } })
+  const text = [
+    ...warnings.map((warning) => `! ${warning}`),
+    ...network,
+    `${plan.worker} is deployed: ${state.url}. Its keys are in ${where}: keep a copy elsewhere.`,
+  ].join('\n')
+  print(
+    { worker: plan.worker, url: state.url, account: state.account, keys: where, warnings },
+    text,
+  )
+}
+
+const options = {
+  tenant: text('name', 'a deployment of its own, isola-<name>'),
+  'dry-run': flag('say what would be made; needs no account'),
+  'without-isolates': flag('for a plan without Worker Loader'),
+  'rotate-key': flag('a new operator key in place of the one that is'),
+  url: text('url', 'where it answers, if wrangler does not say'),
+  wait: text('seconds', 'how long the check may take (60)'),
+  folder: text('path', 'configuration and keys of tenants (.isola)'),
+} as const satisfies Options
+
+export default command('deploy', {
+  needsClone: true,
+  usage:
+    '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
+  about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
+It may be run again at any time; after a failure it goes on with what is missing.`,
+  options,
+  run,
+})

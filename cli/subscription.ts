@@ -1,0 +1,114 @@
+// isola subscription …: work that events begin.
+import {
+  triggeredVerbs,
+  headOf,
+  outcomeOf,
+  ownerOf,
+  pausedText,
+  todayText,
+  type Subscription,
+} from './triggered-work.ts'
+import { noun, on } from './command.ts'
+import { count, dryRun, flag, text, texts, whose } from './options.ts'
+import { lines, listed, short } from './text.ts'
+import { UsageError } from './usage.ts'
+
+const described = (one: Subscription): string =>
+  lines(
+    headOf(one),
+    `  ${short(one.task, 200)}`,
+    `  by ${one.event}${one.where ? ` where ${JSON.stringify(one.where)}` : ''}, of ${one.of === 'own' ? 'your own sessions' : 'all sessions'}; run by ${one.agent}`,
+    `  at most ${one.maxDepth} runs one after the other, within ${one.ttlMinutes} min of an event`,
+    pausedText(one),
+    todayText(one, 'runs'),
+  )
+
+/** `field=value`, where numbers and yes or no are written as they are in JSON. */
+function toFields(pairs: readonly string[]) {
+  const entries = pairs.map((pair): [string, string | number | boolean] => {
+    const at = pair.indexOf('=')
+    if (at < 1) throw new UsageError('--where is <field>=<value>, such as --where amount=5.')
+    const value = pair.slice(at + 1)
+    const isJson = /^(true|false|-?\d+(\.\d+)?)$/.test(value)
+    return [pair.slice(0, at), isJson ? JSON.parse(value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+const ofSubscriptions = triggeredVerbs<Subscription>('/api/subscriptions', {
+  usage: '<subscription>',
+  says: described,
+  meanwhile: 'What is emitted meanwhile is not heard.',
+  again: 'It hears again.',
+})
+
+export default noun('subscription', {
+  add: on('POST /api/subscriptions', {
+    usage: '<event> <task> [options]',
+    about:
+      'Has an agent do a task by each event: a plugin’s (billing.paid, billing.*), or ours (isola.run_finished, …).',
+    options: {
+      agent: text('name', 'who works; the orchestrator if absent'),
+      model: text('name'),
+      where: texts(
+        'field=value',
+        'only where this field of the payload is equal; again for another one',
+        {
+          readAll: toFields,
+        },
+      ),
+      everybody: flag('events of all sessions; for operators', {
+        to: 'of',
+        sends: 'everybody',
+      }),
+      session: text('name', 'all runs in this named session'),
+      name: text('name', 'what it is called'),
+      ttl: count('minutes', 'so long after an event; 60 if absent', { to: 'ttlMinutes' }),
+      depth: count('n', 'runs one after the other; 4 if absent', { to: 'maxDepth' }),
+      'daily-runs': count('n', 'so many runs a day; 100 if absent', { to: 'daily.runs' }),
+      deliver: text('where', 'none, or principal (your notices)', { to: 'deliver.to' }),
+      ...dryRun,
+    },
+    says: described,
+    would: 'Would be made:\n',
+  }),
+  list: on('GET /api/subscriptions', {
+    about: 'Your subscriptions.',
+    options: whose,
+    says: ({ subscriptions }) =>
+      listed(subscriptions, 'No subscriptions.', {
+        subscription: 'id',
+        name: ({ name }) => short(name, 40),
+        of: ownerOf,
+        state: 'state',
+        event: 'event',
+        agent: 'agent',
+        today: ({ today, daily }) => `${today.runs} of ${daily.runs}`,
+      }),
+  }),
+  show: on('GET /api/subscriptions/:id', {
+    usage: '<subscription>',
+    about: 'All of one.',
+    says: described,
+  }),
+  history: on('GET /api/subscriptions/:id/history', {
+    usage: '<subscription>',
+    about: 'What became of each event: done, failed, or skipped and why.',
+    options: {
+      limit: count('n', '1 to 500'),
+      dead: flag('only what was given up', { to: 'state', sends: 'failed' }),
+    },
+    says: ({ firings }) =>
+      listed(firings, 'Nothing yet.', {
+        heard: 'atMs',
+        event: ({ event }) => event?.name,
+        depth: 'depth',
+        state: 'state',
+        tokens: 'tokens',
+        'what came of it': outcomeOf,
+      }),
+  }),
+  pause: ofSubscriptions.pause,
+  resume: ofSubscriptions.resume,
+  remove: ofSubscriptions.remove,
+})
