@@ -1,6 +1,7 @@
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'
-import type { AgentDirectory, ListedTool } from '#runtime/session/types/runtime.ts'
+import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { MoreTools } from '#runtime/catalog/types/tool.ts'
 import { ownerOf } from '#runtime/catalog/types/tool-name.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'

@@ -7,7 +7,13 @@ import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import { defined } from '#contracts/defined.ts'
 import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
-import type { AgentNeed } from '#runtime/session/types/agent-definition.ts'
+import type {
+  AgentNeed,
+  StoredAgent,
+  AgentHead,
+  AgentVersion,
+  AgentAdministrator,
+} from '#runtime/session/types/agent-schedules.ts'
 import { diffLines } from '#contracts/line-diff.ts'
 import type { LineDiff } from '#contracts/line-diff.ts'
 import { valueLines } from '#features/skills/types.ts'
@@ -15,12 +21,6 @@ import type { Limits } from '#contracts/lease.ts'
 import type { SharedPart, SharedFrom } from '#contracts/shared-parts.ts'
 import type { Sharing } from '#features/plugins/types/shared-parts.ts'
 import { keeperOf } from '#features/plugins/types/shared-parts.ts'
-import type {
-  StoredAgent,
-  AgentHead,
-  AgentVersion,
-  AgentAdministrator,
-} from '#runtime/session/types/stored-agent.ts'
 import type { Role } from '#contracts/role.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
 import type { RunnableAgent } from '#contracts/stored-agent.ts'

@@ -1,5 +1,5 @@
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf } from '#runtime/session/types/schedule.ts'
 import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { Schedule } from '#runtime/session/types/schedule.ts'
 import type { Clock } from '#contracts/sources.ts'

@@ -3,8 +3,6 @@ import { addUsage, zeroUsage } from '../../../src/contracts/lease.ts'
 import {
   cpuEstimate,
   platformCostNanoUsd,
-} from '../../../src/runtime/session/types/platform-prices.ts'
-import {
   minusPlatform,
   platformUsage,
   usageBeyond,

@@ -4,7 +4,7 @@ import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { permissionsOn, type AgentStore, type SeenAgent } from '../types.ts'
 import { type RunnableAgent } from '#contracts/stored-agent.ts'
-import { type RunnableListing } from '#runtime/session/types/stored-agent.ts'
+import { type RunnableListing } from '#runtime/session/types/agent-schedules.ts'
 
 /** The people who sign in without a key, with their roles. */
 export interface KnownPeople {

@@ -3,7 +3,7 @@ import type { SubscriptionRequestBody } from './subscription-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { subscriptionManifests } from '#contracts/manifest/manifest-events.ts'
-import { type SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
+import { type SubscriptionManifest } from '#runtime/session/types/schedule.ts'
 import { scheduleDefaults } from './schedule-spec.ts'
 import type { ScheduleSpec } from '#runtime/session/types/schedule.ts'
 
