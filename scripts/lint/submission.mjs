@@ -12,7 +12,7 @@ const settled = ['principal', 'idempotencyKey', 'protocol', 'dayLimits', 'allowe
 /** Files in which such an object is something else. */
 const exempt = {
   'runtime/session/runs/run-ports.ts': 'a run as the kernel takes it',
-  'runtime/session/storage/run-order.ts': 'the place of a run that is still to come',
+  'runtime/session/storage/store.ts': 'the place of a run that is still to come',
 }
 /** Methods of a session's object that take one, and rooms in which `run` is of something else. */
 const takes = ['submit', 'run', 'runStream', 'compact']

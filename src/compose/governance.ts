@@ -1,4 +1,4 @@
-import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
+import type { ApprovalRules } from '#runtime/session/types/approval.ts'
 import type { KeyStore } from '#features/access/types/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#features/access/types/oauth.ts'

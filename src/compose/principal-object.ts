@@ -13,17 +13,17 @@ import type {
   PrincipalTiming,
   RateRequest,
   RateVerdict,
+  EndedCredential,
+  HeldWorkRequest,
 } from '#runtime/session/types/principal.ts'
-import type { EndedCredential, HeldWorkRequest } from '#runtime/session/types/held-work.ts'
-import type { PlatformMeter } from '#runtime/session/types/platform.ts'
+import type { PlatformMeter } from '#runtime/session/types/platform-usage.ts'
 import type {
   KnowledgeAnswer,
   KnowledgeRequest,
   KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
-import type { KnowledgeApi } from '#features/memory/types.ts'
+import type { KnowledgeApi, MemoryApi } from '#features/memory/types.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import type { MemoryApi } from '#features/memory/types.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import {
   scheduleJob,
@@ -32,7 +32,7 @@ import {
   type ScheduleRequest,
 } from '#runtime/session/types/schedule-object.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
-import type { Space, StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import {
   createCredentialWatch,

@@ -35,3 +35,10 @@ export interface TraceLink {
   /** `tracestate`, checked. For model servers only: it says more of the caller than an id does. */
   readonly state?: string
 }
+
+/** The trace of a request: its W3C trace id, and the context that came with it. */
+export interface RequestTrace {
+  readonly trace: string
+  /** Absent if the trace begins here. */
+  readonly traceLink?: TraceLink
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Floor } from '../../src/runtime/session/types/floor.ts'
-import { floorChangeOf } from '#runtime/session/types/holder-result.ts'
+import { floorChangeOf } from '#runtime/session/types/floor.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { saidLabel } from '#contracts/label.ts'
 import type { RunOptions } from '#contracts/run-options.ts'

@@ -1,7 +1,7 @@
 import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
 import { createTryPolicy } from '../../src/features/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
-import type { GivenUpRun, GivenUpRuns } from '../../src/runtime/session/types/given-up-runs.ts'
+import type { GivenUpRun, GivenUpRuns } from '../../src/runtime/session/types/audit-sink.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
@@ -12,9 +12,13 @@ import type { ModelProvider } from '../../src/contracts/model.ts'
 import type { AuditQuery } from '../../src/features/record/types/operations.ts'
 import type { SessionQuery } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
-import type { ParkedView, RunOutcome, RunView } from '../../src/runtime/session/types/run-view.ts'
+import type {
+  ParkedView,
+  RunOutcome,
+  RunView,
+  SessionTree,
+} from '../../src/runtime/session/types/session-view.ts'
 import type { SessionApi, SessionGateway } from '../../src/runtime/session/types/session-api.ts'
-import type { SessionTree } from '../../src/runtime/session/types/session-view.ts'
 import type { SubmitRequest, SubmitReceipt } from '../../src/runtime/session/types/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
 import { createAuthenticator } from '../../src/features/access/logins.ts'
@@ -25,7 +29,7 @@ import { createSecretAdministration } from '../../src/features/access/secrets/se
 import { createHttpApp, type AppDeps } from '../../src/surfaces/http/app.ts'
 import type { GoneClient } from '../../src/platform/routes/gone-client.ts'
 import { routeTable, type RouteDeps } from '../../src/routes.gen.ts'
-import { composeEntry } from '../../src/runtime/session/entry/compose.ts'
+import { composeEntry } from '../../src/runtime/session/entry/run-input.ts'
 import type { ErrorBody } from '../../src/platform/routes/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createFakeKnowledge, createFakeLongTerm } from './long-term.ts'

@@ -1,8 +1,8 @@
 import type { Json } from '#contracts/json.ts'
-import type { MemoryEntry } from '../../src/runtime/session/types/memory.ts'
+import type { MemoryEntry } from '#contracts/space.ts'
 import type { SessionApi, SessionGateway } from '#runtime/session/types/session-api.ts'
-import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
-import type { SubmitAs } from '#runtime/session/types/submit-as.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
+import type { SubmitAs } from '#runtime/session/types/session-entry.ts'
 import { createSubmitAs } from '../../src/runtime/session/entry/submit-as.ts'
 import { systemSources } from '../../src/compose/sources.ts'
 

@@ -1,8 +1,8 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
-import { onlyLimited } from '#runtime/session/types/only-limited.ts'
-import { runIdAt } from '../../src/runtime/session/storage/run-id.ts'
+import { onlyLimited } from '#runtime/session/types/platform-usage.ts'
+import { runIdAt } from '../../src/runtime/session/storage/ids.ts'
 import type { RunRow } from '../../src/runtime/session/storage/stored-rows.ts'
 
 /** A run that was accepted at this place, as the store keeps it. Each takes three places in the log. */

@@ -1,6 +1,4 @@
-import type { Question } from '#runtime/session/types/follow-run.ts'
-import type { SessionEntry } from '#runtime/session/types/session-entry.ts'
-import type { Asker } from '#runtime/session/types/submit-as.ts'
+import type { Question, SessionEntry, Asker } from '#runtime/session/types/session-entry.ts'
 
 /** The reply to a message: an answer, or questions that come first. */
 type Told = { readonly text: string } | { readonly run: string; readonly asks: readonly Question[] }

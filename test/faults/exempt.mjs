@@ -5,9 +5,9 @@
 export const exempt = {
   'runtime/session/session#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',
-  'runtime/session/upkeep/wake-loop#rang.1': 'As runtime/session/session#setAlarm.1.',
-  'runtime/session/upkeep/wake-loop#rang.2': 'As runtime/session/session#setAlarm.1.',
-  'runtime/session/upkeep/retention#isKnownAbove.1':
+  'runtime/session/upkeep/incidents#rang.1': 'As runtime/session/session#setAlarm.1.',
+  'runtime/session/upkeep/incidents#rang.2': 'As runtime/session/session#setAlarm.1.',
+  'runtime/session/upkeep/recovery#isKnownAbove.1':
     'Asked when a child was not used for ninety days (unit/session/ending.test.ts).',
   'runtime/session/upkeep/timers#push.2':
     'A timer without a row is moved to an earlier time; in the harness the recovery alarm (500 ms) makes rows of all timers before the record is carried (1 s) (unit/session/timers.test.ts).',
@@ -17,7 +17,7 @@ export const exempt = {
 export const chance = {
   'runtime/session/waiting/outcome-runs#beginByOutcome.5':
     'Looks again for the run, where another delivery may have begun it meanwhile.',
-  'runtime/session/entry/follow-run#viewOf.2':
+  'runtime/session/entry/converse#viewOf.2':
     'The view of a run is older than the event of its end.',
   'runtime/session/gateway#call.2': 'The second try of a read whose object broke.',
   'runtime/session/session#plain.1': 'The first call of an object that was put out of memory.',

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { AuditOwner, SessionCard } from '#runtime/session/types/audit-sink.ts'
-import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import type { SessionApi } from '#runtime/session/types/session-api.ts'
 import type { SessionEvent } from '#contracts/event.ts'
@@ -10,17 +10,19 @@ import { defaultTiming, type SessionRuntime } from '#runtime/session/types/runti
 import type { Planner } from '#runtime/kernel/types/plan.ts'
 import type { Telemetry } from '#runtime/session/types/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { withCompaction } from '../../src/features/agents/model-planner.ts'
-import { modelPlanner } from '../../src/features/agents/model-planner.ts'
+import { withCompaction, modelPlanner } from '../../src/features/agents/model-planner.ts'
 import { createContextReader } from '../../src/runtime/context/context-reader.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'
 import { createContexts } from '../../src/runtime/session/contexts.ts'
 import { pagesAfter } from '../../src/runtime/session/log/log-view.ts'
 import { admit } from '../../src/runtime/session/runs/admission.ts'
-import { createSessionAccess } from '../../src/runtime/session/session-access.ts'
+import {
+  createSessionAccess,
+  openParts,
+  type SessionParts,
+} from '../../src/runtime/session/session-parts.ts'
 import { createSubmissions } from '../../src/runtime/session/submissions.ts'
-import { answerRun } from '../../src/runtime/session/waiting/client-answers.ts'
-import { openParts, type SessionParts } from '../../src/runtime/session/session-parts.ts'
+import { answerRun } from '../../src/runtime/session/waiting/outside.ts'
 import { createMeter } from '../../src/runtime/session/storage/meter.ts'
 import type { SessionRow } from '../../src/runtime/session/storage/stored-rows.ts'
 import type { Jobs } from '../../src/runtime/session/upkeep/timers.ts'

@@ -7,7 +7,7 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Reply } from '#contracts/reply.ts'
-import type { RunView } from '#runtime/session/types/run-view.ts'
+import type { RunView } from '#runtime/session/types/session-view.ts'
 import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import { composeRuntime } from '../../src/compose/composition.ts'
 import { createHttpApp } from '../../src/surfaces/http/app.ts'

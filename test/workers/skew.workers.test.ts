@@ -5,7 +5,7 @@ import { sessionProtocol, type SubmitRequest } from '#runtime/session/types/subm
 import { composeRuntime } from '../../src/compose/composition.ts'
 import { createHttpApp } from '../../src/surfaces/http/app.ts'
 import { routeTable } from '../../src/routes.gen.ts'
-import { composeEntry } from '../../src/runtime/session/entry/compose.ts'
+import { composeEntry } from '../../src/runtime/session/entry/run-input.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 

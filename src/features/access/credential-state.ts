@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { CredentialState } from '#runtime/session/types/held-work.ts'
+import type { CredentialState } from '#runtime/session/types/principal.ts'
 import { stateOf, type KeyStore } from './types/keys.ts'
 import type { GrantStore } from './types/oauth.ts'
 import type { Clock } from '#contracts/sources.ts'

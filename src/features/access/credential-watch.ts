@@ -3,7 +3,7 @@ import {
   type CredentialState,
   type EndedCredential,
   type HeldWorkRequest,
-} from '#runtime/session/types/held-work.ts'
+} from '#runtime/session/types/principal.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { CredentialRow, HeldRows, HolderRow } from './held-rows.ts'

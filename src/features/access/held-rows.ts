@@ -1,4 +1,4 @@
-import type { CredentialState, EndedCredential } from '#runtime/session/types/held-work.ts'
+import type { CredentialState, EndedCredential } from '#runtime/session/types/principal.ts'
 import { tablesMark } from '#contracts/objects.ts'
 import type { PrincipalStorage } from './principal-rows.ts'
 

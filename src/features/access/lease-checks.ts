@@ -1,5 +1,5 @@
 import type { PrincipalTiming } from '#runtime/session/types/principal.ts'
-import type { RunSpending } from '#runtime/session/types/lineage.ts'
+import type { RunSpending } from '#runtime/session/types/submission.ts'
 import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
 
 const maxPauseMs = 3_600_000

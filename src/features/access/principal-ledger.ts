@@ -5,11 +5,11 @@ import type {
   PrincipalLedger,
   PrincipalRates,
   PrincipalReader,
+  HeldWork,
 } from '#runtime/session/types/principal.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import type { HeldWork } from '#runtime/session/types/held-work.ts'
 import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
 import type { OwnLimits } from '#contracts/keys.ts'
 import type { PlatformCount } from '#contracts/platform.ts'

@@ -1,4 +1,4 @@
-import type { RunSpending } from '#runtime/session/types/lineage.ts'
+import type { RunSpending } from '#runtime/session/types/submission.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { LeaseChecks } from './lease-checks.ts'

@@ -1,7 +1,7 @@
 import type { Planner, Reflector } from '#runtime/kernel/types/plan.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
-import { onDemandId } from '#runtime/session/types/stored-agent.ts'
+import { onDemandId } from '#runtime/session/types/agent-schedules.ts'
 import type { KnowledgeSettings, MemorySettings } from '#contracts/manifest/agent-manifest.ts'
 import type { MoreTools } from '#runtime/catalog/types/tool.ts'
 import type { SchemaValidator, ToolContext } from '#contracts/tool.ts'

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
-import { toDirectOutcome } from '#runtime/session/types/direct-call.ts'
-import { wordsOf } from '#runtime/session/types/holder-result.ts'
+import { toDirectOutcome } from '#runtime/session/types/submission.ts'
+import { wordsOf } from '#runtime/session/types/floor.ts'
 import type { Message } from '#contracts/message.ts'
 import type {
   ActionResult,

@@ -1,4 +1,4 @@
-import { reclaimStep } from '#runtime/session/types/floor-monitor.ts'
+import { reclaimStep } from '#runtime/session/types/floor.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'
 

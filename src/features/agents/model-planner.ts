@@ -1,8 +1,8 @@
 import { defined } from '#contracts/defined.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
-import { floorChangeOf, wordsOf } from '#runtime/session/types/holder-result.ts'
+import { floorChangeOf, wordsOf } from '#runtime/session/types/floor.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { afterFirstCall } from '#runtime/session/types/model.ts'
+import { afterFirstCall } from '#runtime/session/types/submission.ts'
 import { type ModelReply } from '#contracts/model.ts'
 import type {
   ActionResult,

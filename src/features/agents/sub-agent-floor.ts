@@ -5,8 +5,8 @@ import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { handoffSchema } from '#contracts/manifest/agent-manifest.ts'
 import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { RunOutcome } from '#runtime/session/types/run-view.ts'
-import type { Submitted } from '#runtime/session/types/submit-as.ts'
+import type { RunOutcome } from '#runtime/session/types/session-view.ts'
+import type { Submitted } from '#runtime/session/types/session-entry.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** The session of a call to an agent: a new one or, while the agent has the conversation, the one of its last call. */

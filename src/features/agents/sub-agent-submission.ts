@@ -3,8 +3,8 @@ import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { shareWith } from './types.ts'
-import { type SharedPart } from '#contracts/manifest/agent-manifest.ts'
-import type { SubmitAs, Submitted } from '#runtime/session/types/submit-as.ts'
+import type { SharedPart } from '#contracts/manifest/agent-manifest.ts'
+import type { SubmitAs, Submitted } from '#runtime/session/types/session-entry.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** Submits a call of an agent's tool to the agent's session: on the caller's lease, with the call's id as the key. */

@@ -1,29 +1,28 @@
 import * as z from 'zod'
-import { about, section } from '#contracts/manifest/agent-definition.ts'
-import type {
-  permission,
-  AgentDefinition,
-  RunnableAgent,
+import {
+  about,
+  section,
+  type permission,
+  type AgentDefinition,
+  type RunnableAgent,
 } from '#contracts/manifest/agent-definition.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import { defined } from '#contracts/defined.ts'
 import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/limits.ts'
-import type { AgentNeed } from '#runtime/session/types/agent-definition.ts'
-import { diffLines } from '#contracts/line-diff.ts'
-import type { LineDiff } from '#contracts/line-diff.ts'
-import { valueLines } from '#features/skills/types.ts'
-import type { Limits } from '#contracts/lease.ts'
-import type { SharedPart, SharedFrom } from '#contracts/manifest/agent-manifest.ts'
-import type { Sharing } from '#features/plugins/types/shared-parts.ts'
-import { keeperOf } from '#features/plugins/types/shared-parts.ts'
 import type {
+  AgentNeed,
   StoredAgent,
   AgentHead,
   AgentVersion,
   AgentAdministrator,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#runtime/session/types/agent-schedules.ts'
+import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
+import { valueLines } from '#features/skills/types.ts'
+import type { Limits } from '#contracts/lease.ts'
+import type { SharedPart, SharedFrom } from '#contracts/manifest/agent-manifest.ts'
+import { type Sharing, keeperOf } from '#features/plugins/types/shared-parts.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalEntrySchema } from '#runtime/session/types/approval-schemas.ts'
+import { approvalEntrySchema } from '#runtime/session/types/approval.ts'
 import { defaultListLimit } from '#platform/routes/queries.ts'
 import { installers, pluginReaders } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'

@@ -1,7 +1,12 @@
 import { defined } from '#contracts/defined.ts'
-import { covers, isOutdated, likenessOf, ruleIdOf } from '#runtime/session/types/approval-shape.ts'
-import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
-import { scopeOf } from '#runtime/session/types/approval.ts'
+import {
+  covers,
+  isOutdated,
+  likenessOf,
+  ruleIdOf,
+  scopeOf,
+} from '#runtime/session/types/approval.ts'
+import type { ApprovalRules } from '#runtime/session/types/approval.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import { zeroAmount } from '#contracts/lease.ts'
 import type { ApprovalNeed, ApprovalSubject } from '#runtime/kernel/types/policy.ts'

@@ -15,7 +15,7 @@ import type {
 } from '#runtime/catalog/types/mcp.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/trace.ts'
-import { toTraceparent } from '#runtime/session/types/trace.ts'
+import { toTraceparent } from '#runtime/session/types/telemetry.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
 import { ownerOf, type AtServer } from './gateway.ts'
 import { flowOf } from './server-flow.ts'

@@ -1,9 +1,8 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { MemoryClient, StreamBounds, StreamOf } from '#features/plugins/types/memory.ts'
-import type { MemoryEntry } from '#runtime/session/types/memory.ts'
+import type { MemoryEntry, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
 
 const maxEntries = 1_000
 const maxTextChars = 8_000

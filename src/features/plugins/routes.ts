@@ -12,7 +12,7 @@ import { installers, operators, pluginReaders } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, notes, text } from '#platform/routes/shapes.ts'
 import { addPlugin, type AddPluginDeps } from './routes/add-plugin.ts'
-import { changeBy } from '#runtime/session/requests/change-by.ts'
+import { changeBy } from '#runtime/session/requests/asker.ts'
 import { change, listed, plugin } from './routes/replies.ts'
 import {
   acceptPluginRequest,

@@ -1,5 +1,5 @@
 import { allOf } from './types/event-bus.ts'
-import { type Emitted, type EventBus } from '#runtime/session/types/event-bus.ts'
+import { type Emitted, type EventBus } from '#runtime/session/types/audit-sink.ts'
 import { labelFrom } from '#contracts/label.ts'
 import {
   ofEverybody,

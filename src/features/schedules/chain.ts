@@ -1,4 +1,4 @@
-import type { Emitted } from '#runtime/session/types/event-bus.ts'
+import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 import type { Schedule, Wanted, When } from '#runtime/session/types/schedule.ts'

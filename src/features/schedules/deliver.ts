@@ -6,7 +6,7 @@ import type { Send } from '#contracts/outbound.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { ScheduleGateway } from '#runtime/session/types/schedule-object.ts'
 import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
-import type { SubmitAs } from '#runtime/session/types/submit-as.ts'
+import type { SubmitAs } from '#runtime/session/types/session-entry.ts'
 import type { StepDeps } from './step.ts'
 import { toNotice } from './told.ts'
 

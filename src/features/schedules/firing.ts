@@ -1,10 +1,10 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import type { DirectOutcome } from '#runtime/session/types/direct-call.ts'
+import type { DirectOutcome } from '#runtime/session/types/submission.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { RunView } from '#runtime/session/types/run-view.ts'
+import type { RunView } from '#runtime/session/types/session-view.ts'
 import type { SessionRuntime } from '#runtime/session/types/runtime.ts'
 import type {
   Schedule,
@@ -15,7 +15,7 @@ import type {
 } from '#runtime/session/types/schedule.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { Ask, SubmitAs } from '#runtime/session/types/submit-as.ts'
+import type { Ask, SubmitAs } from '#runtime/session/types/session-entry.ts'
 
 /** The dependencies of a firing. */
 export interface FiringDeps {

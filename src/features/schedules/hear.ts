@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { Emitted } from '#runtime/session/types/event-bus.ts'
+import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import { maxTtlMs } from '#contracts/event-bus.ts'
 import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
 import { follow, heardLabel, isMatch, isWanted, visibilityOf } from './chain.ts'

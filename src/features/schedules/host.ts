@@ -1,3 +1,4 @@
+import type { PlannedJobs } from '#platform/objects/planned-job.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule, ScheduleSpec, Slot } from '#runtime/session/types/schedule.ts'
@@ -14,14 +15,13 @@ import {
   createChangeVerbs,
   createReadVerbs,
 } from './verbs.ts'
-import type { ForgottenText } from '#runtime/session/types/forgotten-text.ts'
+import type { ForgottenText } from '#runtime/session/types/session-api.ts'
 import {
   type ForgottenSlot,
   type HeardOfPerson,
   scheduleJob,
   type CreateScheduleHost,
   type ScheduleAnswer,
-  type ScheduleJobs,
 } from '#runtime/session/types/schedule-object.ts'
 import { type ScheduleRows, createScheduleRows } from './rows.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
@@ -143,7 +143,7 @@ interface Job {
 
 export interface HostDeps extends KeeperDeps {
   readonly checkUrl: CheckUrl
-  readonly createJob: (jobs: ScheduleJobs, id: string) => Job
+  readonly createJob: (jobs: PlannedJobs, id: string) => Job
 }
 
 /** Minimum delay before the next alarm, to avoid a busy loop. */

@@ -1,7 +1,7 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import { cronOfManifest, toScheduleSpec, workOfPlugin } from './types/schedule-spec.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf } from '#runtime/session/types/schedule.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { Schedule, ScheduleSpec } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'

@@ -1,6 +1,6 @@
-import type { SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
+import type { SubscriptionManifest } from '#runtime/session/types/schedule.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf } from '#runtime/session/types/schedule.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import { specOfManifest, subscriptionsOfManifest } from './types/subscription-spec.ts'
 import type { Sources } from '#contracts/sources.ts'

@@ -10,7 +10,7 @@ import {
 import { scheduleRequest } from '#contracts/schedule-requests.ts'
 import { flag, text } from '#platform/routes/shapes.ts'
 import type { Principal } from '#contracts/operations.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf } from '#runtime/session/types/schedule.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import { defaultListLimit, ofCallers } from '#platform/routes/queries.ts'

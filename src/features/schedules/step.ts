@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf } from '#runtime/session/types/schedule.ts'
 import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { expired } from './chain.ts'

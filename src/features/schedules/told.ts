@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
-import type { Emitted } from '#runtime/session/types/event-bus.ts'
+import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type {
   DeliverTo,

@@ -1,7 +1,6 @@
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf, type Schedule } from '#runtime/session/types/schedule.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
-import type { Schedule } from '#runtime/session/types/schedule.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 export interface WatchdogDeps {

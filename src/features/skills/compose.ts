@@ -1,4 +1,4 @@
-import type { ReadLog } from '#runtime/session/types/follow-run.ts'
+import type { ReadLog } from '#runtime/session/types/session-entry.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import type {
   SkillAdmission,

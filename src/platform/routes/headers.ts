@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { Submission } from '#runtime/session/types/submission.ts'
+import type { RequestTrace } from '#contracts/trace.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseTraceHeaders } from './types/trace.ts'
 import type { HttpContext } from './types.ts'
@@ -36,10 +36,7 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
 }
 
 /** The caller's W3C trace if it sent a valid one (an invalid one is to be ignored), else a new one; the same for all of a request. */
-export function readTrace(
-  context: HttpContext,
-  sources: Sources,
-): Pick<Submission, 'trace' | 'traceLink'> {
+export function readTrace(context: HttpContext, sources: Sources): RequestTrace {
   const { headers } = context.req.raw
   const given = parseTraceHeaders(headers.get('traceparent'), headers.get('tracestate'))
   const trace = given?.trace ?? context.get('trace') ?? sources.ids.traceId()

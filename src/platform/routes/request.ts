@@ -1,6 +1,6 @@
 import type { Administrator, Scope } from '#contracts/keys.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
-import type { Submission } from '#runtime/session/types/submission.ts'
+import type { RequestTrace } from '#contracts/trace.ts'
 
 /** Gets what a caller never sees: the error behind a 5xx. `secrets`: texts that must not be logged. */
 export type OnFault = (error: unknown, requestId: string, secrets?: readonly string[]) => void
@@ -17,7 +17,7 @@ export interface RequestContext {
   /** The client for limits and the record: the address, as Cloudflare reports it, and the request. */
   readonly client: Client
   /** The caller's W3C trace if it sent a valid one, else a new one: the same for all of a request. */
-  readonly trace: () => Pick<Submission, 'trace' | 'traceLink'>
+  readonly trace: () => RequestTrace
   /** The author of a change and its request, for the record. */
   readonly by: () => Administrator
   /** Says with the refusal which scopes a client may ask for next. */

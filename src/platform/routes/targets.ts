@@ -1,7 +1,8 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { AgentDescriptor } from '#contracts/agent.ts'
+import type { RunnableAgent } from '#contracts/manifest/agent-definition.ts'
 import type { ModelListing, ModelStatus } from '#platform/models/types.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 
@@ -15,9 +16,21 @@ export interface HttpModels {
   readonly status: () => readonly ModelStatus[]
 }
 
+/** The agents of the deployment, by name. */
+export interface KnownAgents {
+  readonly list: () => readonly AgentDescriptor[]
+  /**
+   * An agent without a plugin, if a principal may run it now, in the version that would run. Absent where the
+   * deployment has none. May throw `request_unavailable`.
+   */
+  readonly runnable?: (principal: string, id: string) => Promise<RunnableAgent | undefined>
+  /** Whether a principal may know of an agent of this id that needs no plugin, run it or not. May throw the same. */
+  readonly isSeen?: (principal: string, id: string) => Promise<boolean>
+}
+
 /** The lists in which a name of an agent or a model is looked up. */
 export interface Targets {
-  readonly agents: Pick<AgentDirectory, 'list' | 'runnable' | 'isSeen'>
+  readonly agents: KnownAgents
   /** Brings `agents` up to date; with the name of an unknown agent, without a cache. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly models: HttpModels

@@ -5,8 +5,23 @@ import type { Principal, Readiness } from '#contracts/operations.ts'
 import type { RequestLimits } from '#features/access/types/request-limits.ts'
 import type { Scope } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
 import type { OnFault } from './request.ts'
+
+/** One request as the log has it: no address, no body, no text of a client. */
+export interface RequestEntry {
+  readonly requestId: string
+  readonly method: string
+  /** The pattern, such as `/api/sessions/:id`; `null` if there is none. */
+  readonly route: string | null
+  readonly status: number
+  /** Until the answer began. */
+  readonly ms: number
+  /** The trace of the work that it began; absent if there is none. */
+  readonly trace?: string
+  readonly role?: string
+  /** The id of the key, never the key; absent for the operator key of the deployment. */
+  readonly key?: string
+}
 
 /** The dependencies of every request. Each route names its own besides. */
 export interface RequestDeps {

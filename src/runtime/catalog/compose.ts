@@ -4,7 +4,6 @@ import type { PartKinds, PartsInForce } from './types/part-kind.ts'
 import type { PluginQuota } from './types/plugin-catalog.ts'
 import type { BundleStore, PluginStore } from './types/plugin-store.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
-import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SkillStore } from './types/skill-catalog.ts'
 import type { AgentSkills } from './types/skill.ts'
 import type { EmitSkill } from './types/skill-draft.ts'
@@ -24,7 +23,12 @@ import {
 import { createPluginViews, type IsolatePrice } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
 import { createEmitSkillTool } from './emit-skill-tool.ts'
-import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
+import {
+  type OutputSpaces,
+  createOutputStore,
+  createOutputTool,
+  readOutputName,
+} from './output-tool.ts'
 import { withResultsAside } from './keep-aside.ts'
 import { createNarrowReader, readValuesName } from './narrow-reader.ts'
 import { withOutsideTools } from './outside-tools.ts'
@@ -38,7 +42,7 @@ import { createToolset, type ToolsetOptions } from './toolset.ts'
 import { createUnseenWords } from './unseen-words.ts'
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
-  readonly sessions: SessionGateway
+  readonly sessions: OutputSpaces
   readonly bundles: BundleStore
   readonly config: IsolatePrice & {
     readonly pluginQuota: PluginQuota

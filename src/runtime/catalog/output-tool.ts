@@ -3,7 +3,7 @@ import { headOf, tailOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { ownLabel, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#runtime/kernel/types/policy.ts'
-import type { SessionApi } from '#runtime/session/types/session-api.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { ToolContext, ToolEntry, ToolFailure } from '#contracts/tool.ts'
 
 /** The longest output that a model sees whole. */
@@ -19,7 +19,9 @@ export const readOutputName = 'isola__read_output'
 
 /** The storage of long outputs, one for each session tree, by its root. */
 export interface OutputSpaces {
-  readonly at: (rootSession: string) => Pick<SessionApi, 'storage'>
+  readonly at: (rootSession: string) => {
+    readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
+  }
 }
 
 /** Keeps long outputs in the tree's storage; the model gets the start, the length and a handle. */

@@ -1,5 +1,5 @@
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { ListedTool } from '#runtime/session/types/runtime.ts'
+import type { ListedTool } from '#runtime/catalog/types/tool.ts'
 import type { ReadDocument } from '#contracts/search.ts'
 import { tablesMark } from '#contracts/objects.ts'
 

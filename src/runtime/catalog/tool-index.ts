@@ -1,6 +1,6 @@
 import type { PluginSnapshot } from './types/generation.ts'
 import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
-import type { ListedTool } from '#runtime/session/types/runtime.ts'
+import type { ListedTool } from '#runtime/catalog/types/tool.ts'
 import { ownerOf } from './types/tool-name.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { StoredParts } from './stored-parts.ts'

@@ -1,5 +1,5 @@
 import type { Sources } from '#contracts/sources.ts'
-import { composeEntry } from './entry/compose.ts'
+import { composeEntry } from './entry/run-input.ts'
 import type { RunInputParts } from './entry/run-input.ts'
 import { createSessionGateway } from './gateway.ts'
 import { createMeter } from './storage/meter.ts'

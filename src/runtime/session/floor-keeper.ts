@@ -1,13 +1,11 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { toFloorView, type Floor, type FloorEnding, type FloorView } from './types/floor.ts'
-import { toRepeated } from './entry/submission.ts'
-import type { SessionAccess } from './session-access.ts'
+import { toRepeated } from './entry/submit-as.ts'
+import type { SessionAccess } from './session-parts.ts'
 import type { Submissions } from './submissions.ts'
-import { isPassedOn, reclaimFloor } from './floor/floors.ts'
-import { isHeld } from './floor/message-router.ts'
-import { floorKey, noteOf } from './floor/note.ts'
-import { cancelBackground } from './floor/revoke.ts'
+import { isPassedOn, reclaimFloor, cancelBackground } from './floor/floors.ts'
+import { isHeld, floorKey, noteOf } from './floor/message-router.ts'
 
 export type FloorKeeper = ReturnType<typeof createFloorKeeper>
 

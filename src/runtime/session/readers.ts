@@ -1,18 +1,20 @@
 import { defined } from '#contracts/defined.ts'
-import { withoutOpaque } from './types/message-parts.ts'
-import type { RunMemo, RunView } from './types/run-view.ts'
-import type { ItemsPage, ItemsQuery } from './types/said-item.ts'
-import type { SessionApi } from './types/session-api.ts'
+import { withoutOpaque } from './types/session-view.ts'
 import type {
+  RunMemo,
+  RunView,
   SessionAbout,
   SessionTree,
   TranscriptPage,
   TranscriptQuery,
   TreeQuery,
+  ItemsPage,
+  ItemsQuery,
 } from './types/session-view.ts'
+import type { SessionApi } from './types/session-api.ts'
 import { itemsPage } from './responses/items.ts'
 import { noSuchPlace, noSuchSession } from './storage/refusals.ts'
-import type { SessionAccess } from './session-access.ts'
+import type { SessionAccess } from './session-parts.ts'
 import { eventsPage } from './log/log-view.ts'
 import { aboutOf, treeOf } from './log/tree.ts'
 import { memoOf, viewOf } from './log/views.ts'

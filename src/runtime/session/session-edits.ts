@@ -2,7 +2,7 @@ import type { SessionApi } from './types/session-api.ts'
 import type { SessionAbout } from './types/session-view.ts'
 import { aboutOf } from './log/tree.ts'
 import { otherBody, unknownAgent } from './storage/refusals.ts'
-import type { SessionAccess } from './session-access.ts'
+import type { SessionAccess } from './session-parts.ts'
 import { amendSession, created, isSameAs } from './storage/session-row.ts'
 import type { Ending } from './upkeep/ending.ts'
 

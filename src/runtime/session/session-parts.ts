@@ -1,7 +1,7 @@
 import type { SessionRuntime } from './types/runtime.ts'
-import type { Space } from './types/space.ts'
-import { cardOf } from './log/session-card.ts'
-import { createSpentTotal, type SpentTotal } from './log/spent-total.ts'
+import type { Space } from '#contracts/space.ts'
+import { cardOf, viewOf, type ViewOptions } from './log/views.ts'
+import { createSpentTotal, type SpentTotal } from './log/spending.ts'
 import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
 import { createTranscript, type Transcript } from './log/transcript.ts'
 import { createCredentialUse } from './runs/credential-use.ts'
@@ -11,18 +11,20 @@ import { createChildren, type Children } from './storage/children.ts'
 import type { Meter } from './storage/meter.ts'
 import { createSpace } from './storage/space.ts'
 import { createSessionStore, type SessionStore } from './storage/store.ts'
-import type { RunRow } from './storage/stored-rows.ts'
+import type { RunRow, SessionRow } from './storage/stored-rows.ts'
 import { createTodo, type Todo } from './storage/todo.ts'
 import { createAfterRun, settleDay } from './upkeep/after-run.ts'
-import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
-import { createEventNotes } from './upkeep/event-notes.ts'
+import { createAuditOutbox, type AuditOutbox, createEventNotes } from './upkeep/audit-outbox.ts'
 import { createReport } from './upkeep/incidents.ts'
 import { createRecovery } from './upkeep/recovery.ts'
-import { createRetention } from './upkeep/retention.ts'
+import { createRetention } from './upkeep/recovery.ts'
 import { createTimers, type Jobs, type Timers } from './upkeep/timers.ts'
 import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
 import { createUpkeep, type Upkeep } from './upkeep/upkeep.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
+import type { RunView } from './types/session-view.ts'
+import { noSuchRun, noSuchSession } from './storage/refusals.ts'
+import { beingDeleted } from './upkeep/ending.ts'
 
 /** The parts of one session; a deleted session's object gets new ones. */
 export interface SessionParts {
@@ -129,4 +131,65 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   }
   const carrying = { courier, outbox, traces, timers, upkeep }
   return { store, todo, children, space, spent, transcript, hub, live, runs, ...carrying, rest }
+}
+
+/** The state of a session's object: its parts are replaced when the session is deleted. */
+export interface CurrentSession {
+  parts: SessionParts
+  /** Requests that wait for an answer of the object. */
+  answering: number
+}
+
+interface SessionAccessOptions {
+  readonly runtime: SessionRuntime
+  /** The session; its id is empty until the first request names it. */
+  readonly identity: { id: string }
+  readonly current: { readonly parts: SessionParts }
+  readonly isDeleting: () => boolean
+  readonly sync: () => Promise<void>
+}
+
+/** Checks and lookups for everything that answers requests to a session. */
+export interface SessionAccess extends Omit<SessionAccessOptions, 'sync'> {
+  readonly refuseWhileDeleting: () => void
+  /** The session, if it is this principal's. An absent session and another principal's session look alike. */
+  readonly own: (principal: string) => SessionRow
+  readonly row: (run: string) => RunRow
+  readonly view: (run: string) => RunView
+  readonly viewOptions: () => ViewOptions
+  /** Waits until the log is durable, including events that are written while it waits: an answer with an id needs that. */
+  readonly synced: () => Promise<void>
+}
+
+export function createSessionAccess({ sync, ...options }: SessionAccessOptions): SessionAccess {
+  const { runtime, identity, current, isDeleting } = options
+  const viewOptions = (): ViewOptions => ({ ...current.parts, runtime, session: identity.id })
+  const row = (run: string): RunRow => {
+    const found = current.parts.store.findRun(run)
+    if (!found) throw noSuchRun()
+    return found
+  }
+  return {
+    ...options,
+    row,
+    viewOptions,
+    view: (run) => viewOf(row(run), viewOptions()),
+    refuseWhileDeleting() {
+      if (isDeleting()) throw beingDeleted()
+    },
+    own(principal) {
+      const session = current.parts.store.session()
+      if (!session || session.principal !== principal) {
+        throw noSuchSession()
+      }
+      return session
+    },
+    async synced() {
+      const { store } = current.parts
+      for (let seq = -1; seq !== store.lastSeq();) {
+        seq = store.lastSeq()
+        await sync()
+      }
+    },
+  }
 }

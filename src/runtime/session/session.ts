@@ -1,18 +1,22 @@
 import type { Lifecycle } from 'agents/lifecycle'
 import type { SessionRuntime } from './types/runtime.ts'
-import { type SessionParts, openParts } from './session-parts.ts'
+import {
+  type SessionParts,
+  openParts,
+  createSessionAccess,
+  type CurrentSession,
+} from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
 import { bookRest, floorJob } from './upkeep/after-run.ts'
-import { createWakeWatch } from './upkeep/wake-loop.ts'
+import { createWakeWatch } from './upkeep/incidents.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { toFailureReply, type Reply } from '#contracts/reply.ts'
 import { createContexts } from './contexts.ts'
 import { createFloorKeeper } from './floor-keeper.ts'
 import { createForgetting } from './forgetting.ts'
-import { goneText } from './platform-fault.ts'
+import { goneText } from './gateway.ts'
 import { createReaders } from './readers.ts'
 import { createRunInputs } from './run-inputs.ts'
-import { createSessionAccess, type CurrentSession } from './session-access.ts'
 import { createSessionEdits } from './session-edits.ts'
 import { isStorageFault } from './storage/refusals.ts'
 import { createSubmissions } from './submissions.ts'

@@ -1,6 +1,6 @@
 import { offeredSkills, type Exposure } from '#runtime/catalog/types/exposure.ts'
-import type { ListedTool } from '#runtime/session/types/runtime.ts'
-import type { Ask, Asker } from '#runtime/session/types/submit-as.ts'
+import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { Ask, Asker } from '#runtime/session/types/session-entry.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import type { McpDeps } from './deps.ts'
 import { hasApprove } from '#runtime/session/requests/for-others.ts'

@@ -3,7 +3,7 @@ import type { OfferedTool } from './offered-tool.ts'
 import type { AgentDescriptor } from '#contracts/agent.ts'
 import type { Exposure } from '#runtime/catalog/types/exposure.ts'
 import type { Offers } from '#contracts/manifest/manifest-offers.ts'
-import type { ListedTool } from '#runtime/session/types/runtime.ts'
+import type { ListedTool } from '#runtime/catalog/types/tool.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 
 /** The input of every agent as a tool. */

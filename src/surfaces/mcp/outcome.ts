@@ -2,10 +2,10 @@ import { defined } from '#contracts/defined.ts'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { toContentBlocks, toStructured } from './types.ts'
-import type { DirectOutcome } from '#runtime/session/types/direct-call.ts'
+import type { DirectOutcome } from '#runtime/session/types/submission.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { PauseView, RunView } from '#runtime/session/types/run-view.ts'
+import type { PauseView, RunView } from '#runtime/session/types/session-view.ts'
 
 /**
  * A failure for a client's model: our code, and the message for callers. In text alone: clients of 2025 check

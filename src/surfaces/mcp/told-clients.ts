@@ -1,7 +1,7 @@
 import { joinLabels, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
-import type { Asker } from '#runtime/session/types/submit-as.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
+import type { Asker } from '#runtime/session/types/session-entry.ts'
 
 /**
  * The labels of all results that MCP clients were given. Their models are not ours: a client's next text can come

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { type Reply, unwrap } from '#contracts/reply.ts'
-import type { Ask } from '#runtime/session/types/submit-as.ts'
+import type { Ask } from '#runtime/session/types/session-entry.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'
 

@@ -1,4 +1,5 @@
-import type { ItemPlace, ResponsePlace } from '#runtime/session/types/said-item.ts'
+import type { ItemPlace } from '#runtime/session/types/session-view.ts'
+import type { ResponsePlace } from '#runtime/session/types/submission.ts'
 
 /**
  * The ids that clients get say where they belong: a stateless client brings back all that is needed

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { CredentialState } from '#runtime/session/types/held-work.ts'
+import type { CredentialState } from '#runtime/session/types/principal.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { createCredentialWatch } from '../../../src/features/access/credential-watch.ts'
 import { createHeldRows } from '../../../src/features/access/held-rows.ts'

@@ -4,7 +4,7 @@ import {
   defaultPrincipalTiming,
   type DayAmount,
 } from '../../../src/runtime/session/types/principal.ts'
-import type { RunSpending } from '../../../src/runtime/session/types/lineage.ts'
+import type { RunSpending } from '../../../src/runtime/session/types/submission.ts'
 import { createDayLedger, type DayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'

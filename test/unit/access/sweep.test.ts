@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
 import { defaultPrincipalTiming } from '../../../src/runtime/session/types/principal.ts'
-import type { RunSpending } from '../../../src/runtime/session/types/lineage.ts'
+import type { RunSpending } from '../../../src/runtime/session/types/submission.ts'
 import { createDayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'
 import { sweep } from '../../../src/features/access/sweep-job.ts'

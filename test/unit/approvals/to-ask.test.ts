@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { freeFields, shapeOf } from '../../../src/runtime/session/types/approval-shape.ts'
+import { freeFields, shapeOf } from '../../../src/runtime/session/types/approval.ts'
 import type { ApprovalRule } from '../../../src/runtime/session/types/approval.ts'
 import { joinLabels } from '../../../src/contracts/label.ts'
 import { zeroAmount } from '../../../src/contracts/lease.ts'

@@ -5,8 +5,6 @@ import {
   type ApprovalRule,
   type AskedCall,
   type AskedFor,
-} from '../../../src/runtime/session/types/approval.ts'
-import {
   canonical,
   covers,
   freeFields,
@@ -14,7 +12,7 @@ import {
   isOutdated,
   likenessOf,
   shapeOf,
-} from '../../../src/runtime/session/types/approval-shape.ts'
+} from '../../../src/runtime/session/types/approval.ts'
 import { joinLabels, labelFrom, saidLabel, type Label } from '../../../src/contracts/label.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -42,7 +42,7 @@ describe('a text that is cut', () => {
       'features/access/trust-administration.ts',
       'features/mcp-servers/listing.ts',
       'features/plugins/capabilities/isolate-meter.ts',
-      'runtime/session/storage/run-id.ts',
+      'runtime/session/storage/ids.ts',
     ])
     const cuts = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.gen.ts') && !others.has(file))

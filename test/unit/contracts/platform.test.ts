@@ -3,8 +3,6 @@ import { addUsage, zeroUsage, plusPlatform } from '../../../src/contracts/lease.
 import {
   cpuEstimate,
   platformCostNanoUsd,
-} from '../../../src/runtime/session/types/platform-prices.ts'
-import {
   minusPlatform,
   platformUsage,
   usageBeyond,

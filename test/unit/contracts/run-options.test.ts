@@ -6,7 +6,7 @@ import {
   runOptionFields,
   toInherited,
   toRunOptions,
-} from '../../../src/runtime/session/types/run-options.ts'
+} from '../../../src/runtime/session/types/submission.ts'
 
 const source = readFileSync(
   join(import.meta.dirname, '../../../src/contracts/run-options.ts'),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { spanIdOf } from '#contracts/trace.ts'
 import { parseTraceHeaders } from '../../../src/platform/routes/types/trace.ts'
-import { toTraceHeaders, toTraceparent } from '../../../src/runtime/session/types/trace.ts'
+import { toTraceHeaders, toTraceparent } from '../../../src/runtime/session/types/telemetry.ts'
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
 const span = 'b7ad6b7169203331'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import type { GivenUpRun } from '../../../src/runtime/session/types/given-up-runs.ts'
+import type { GivenUpRun } from '../../../src/runtime/session/types/audit-sink.ts'
 import type { Metrics } from '../../../src/features/record/types/operations.ts'
 import type { IncidentRecord } from '../../../src/runtime/session/types/principal.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel } from '#contracts/label.ts'
-import type { StorageRequest } from '#runtime/session/types/space.ts'
+import type { StorageRequest } from '#contracts/space.ts'
 import { createToldClients } from '../../../src/surfaces/mcp/told-clients.ts'
 import { createSpace } from '../../../src/runtime/session/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
-import { withoutOpaque } from '../../../src/runtime/session/types/message-parts.ts'
+import { withoutOpaque } from '../../../src/runtime/session/types/session-view.ts'
 import type { ModelToolCall } from '#contracts/model.ts'
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { ask, bothWays, chunk, done, whole } from './replies.ts'

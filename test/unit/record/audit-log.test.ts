@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/runtime/session/types/event-bus.ts'
+import type { Emitted } from '../../../src/runtime/session/types/audit-sink.ts'
 import type { Schedule } from '../../../src/runtime/session/types/schedule.ts'
 import type { AuditRecord } from '../../../src/features/record/types/event.ts'
 import type { SessionEvent } from '../../../src/contracts/event.ts'

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { agentDefinition } from '../../../src/contracts/manifest/agent-definition.ts'
 import { onDemandDefinition } from '../../../src/features/agents/types.ts'
-import type { ScheduleRequestBody } from '../../../src/runtime/session/types/schedule-requests.ts'
+import type {
+  ScheduleRequestBody,
+  ScheduleView,
+  ToldSchedule,
+} from '../../../src/runtime/session/types/schedule.ts'
 import type { ScheduledAgent } from '../../../src/runtime/session/types/agent-schedules.ts'
 import type { ScheduleGateway } from '../../../src/runtime/session/types/schedule-object.ts'
-import type { ScheduleView, ToldSchedule } from '../../../src/runtime/session/types/schedule.ts'
 import { createAgentSchedules } from '../../../src/features/schedules/agent-schedules.ts'
 import { createScheduleHosts, type HostDeps } from '../../../src/features/schedules/host.ts'
 import { fromReply } from '../../../src/contracts/reply.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/runtime/session/types/event-bus.ts'
+import type { Emitted } from '../../../src/runtime/session/types/audit-sink.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import { saidLabel } from '#contracts/label.ts'
 import type { Wanted } from '../../../src/runtime/session/types/schedule.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/runtime/session/types/event-bus.ts'
+import type { Emitted } from '../../../src/runtime/session/types/audit-sink.ts'
 import { saidLabel } from '#contracts/label.ts'
 import { createHear } from '../../../src/features/schedules/hear.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/features/schedules/keeper.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Slot } from '../../../src/runtime/session/types/schedule.ts'
-import type { Ask } from '#runtime/session/types/submit-as.ts'
+import type { Ask } from '#runtime/session/types/session-entry.ts'
 import { createDeliver, type DeliverDeps } from '../../../src/features/schedules/deliver.ts'
 import { createFloorKeeper } from '../../../src/runtime/session/floor-keeper.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '../../../src/contracts/lease.ts'
 import type { Slot } from '../../../src/runtime/session/types/schedule.ts'
-import type { Submitted } from '../../../src/runtime/session/types/submit-as.ts'
+import type { Submitted } from '../../../src/runtime/session/types/session-entry.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/features/schedules/keeper.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/features/schedules/rows.ts'
 import { isNightly } from '../../setup/nightly.ts'

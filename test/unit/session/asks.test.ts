@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '#contracts/json.ts'
 import type { Pause, PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import { sha256 } from '../../fakes/kernel.ts'
-import { toView } from '../../../src/runtime/session/storage/open-pauses.ts'
+import { toView } from '../../../src/runtime/session/storage/stored-rows.ts'
 import { toAnswer } from '../../../src/runtime/session/waiting/pauses.ts'
 
 const asks = { name: { message: 'Name?' }, color: { message: 'Color?' } }

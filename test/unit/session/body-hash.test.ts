@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { runOptionFields } from '../../../src/runtime/session/types/run-options.ts'
+import { runOptionFields } from '../../../src/runtime/session/types/submission.ts'
 import type { Submission } from '#runtime/session/types/submission.ts'
 import { bodyHashOf } from '../../../src/runtime/session/runs/admission.ts'
 import { sha256 } from '../../fakes/kernel.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/runtime/session/storage/ids.ts'
-import { deleteChildren } from '../../../src/runtime/session/upkeep/subtree.ts'
+import { deleteChildren } from '../../../src/runtime/session/upkeep/ending.ts'
 import { errandsOf } from '../../../src/runtime/session/runs/run-end.ts'
 import { steerRun, takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'
 

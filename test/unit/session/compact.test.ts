@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import type { SessionParts } from '../../../src/runtime/session/session-parts.ts'
-import { runToCome } from '../../../src/runtime/session/storage/run-order.ts'
+import { runToCome } from '../../../src/runtime/session/storage/store.ts'
 import { steerRun } from '../../../src/runtime/session/waiting/outside.ts'
 import { asksForSummary, prose, tokensOf, user } from '../../fakes/context.ts'
 import { createRandom } from '../../fakes/random.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/runtime/session/types/event-bus.ts'
-import type { Tell } from '../../../src/runtime/session/storage/tell-rows.ts'
+import type { Emitted } from '../../../src/runtime/session/types/audit-sink.ts'
+import type { Tell } from '../../../src/runtime/session/storage/todo.ts'
 import { createTodo } from '../../../src/runtime/session/storage/todo.ts'
 import { createCourier } from '../../../src/runtime/session/waiting/courier.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'

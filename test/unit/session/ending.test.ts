@@ -4,12 +4,12 @@ import {
   removeRows,
   createEnding,
 } from '../../../src/runtime/session/upkeep/ending.ts'
-import { createRetention } from '../../../src/runtime/session/upkeep/retention.ts'
+import { createRetention } from '../../../src/runtime/session/upkeep/recovery.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
 import { runAt, turnOf } from '../../fakes/stored-runs.ts'
 import { agentSpec } from '../../fakes/kernel.ts'
-import type { Lineage } from '#runtime/session/types/lineage.ts'
+import type { Lineage } from '#runtime/session/types/submission.ts'
 
 const answers = { script: () => ({ text: 'hi' }) }
 const dayMs = 86_400_000

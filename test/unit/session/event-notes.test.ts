@@ -3,10 +3,10 @@ import { ownEvents } from '#contracts/event-bus.ts'
 import {
   type Emitted,
   type SubscriptionOwner,
-} from '../../../src/runtime/session/types/event-bus.ts'
+} from '../../../src/runtime/session/types/audit-sink.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import { ownLabel } from '#contracts/label.ts'
-import { createEventNotes, forRecord } from '../../../src/runtime/session/upkeep/event-notes.ts'
+import { createEventNotes, forRecord } from '../../../src/runtime/session/upkeep/audit-outbox.ts'
 import type { Todo } from '../../../src/runtime/session/storage/todo.ts'
 
 const place = { run: 'run_a', agent: 'clerk', trace: 't'.repeat(32), atMs: 5 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { HeldWork } from '#runtime/session/types/held-work.ts'
+import type { HeldWork } from '#runtime/session/types/principal.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
 import {
   createSessionWorld,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createKnownTools } from '../../../src/runtime/session/runs/known-tools.ts'
+import { createKnownTools } from '../../../src/runtime/session/runs/run-journal.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
 
 const entry = (name: string, definitionHash: string) =>

@@ -11,9 +11,8 @@ import {
   reachedOf,
   whyRefused,
 } from '../../../src/runtime/session/runs/limit-pause.ts'
-import { toView } from '../../../src/runtime/session/storage/open-pauses.ts'
+import { toView, type RunRow } from '../../../src/runtime/session/storage/stored-rows.ts'
 import type { SessionStore } from '../../../src/runtime/session/storage/store.ts'
-import type { RunRow } from '../../../src/runtime/session/storage/stored-rows.ts'
 
 const turn: TurnRecord = {
   turn: 1,

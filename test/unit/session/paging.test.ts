@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { ItemPlace, SaidItem } from '#runtime/session/types/said-item.ts'
-import type { SessionTree, TreeQuery } from '#runtime/session/types/session-view.ts'
+import type {
+  ItemPlace,
+  SaidItem,
+  SessionTree,
+  TreeQuery,
+} from '#runtime/session/types/session-view.ts'
 import { treeOf } from '../../../src/runtime/session/log/tree.ts'
 import { viewOf } from '../../../src/runtime/session/log/views.ts'
 import { takeDelivery } from '../../../src/runtime/session/waiting/outside.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
-import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { AgentUse } from '#runtime/session/types/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createPrepareRun } from '../../../src/features/agents/pinned-agent.ts'

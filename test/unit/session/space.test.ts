@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
-import type { Space, StorageRequest } from '#runtime/session/types/space.ts'
+import type { Space, StorageRequest } from '#contracts/space.ts'
 import { createSpace } from '../../../src/runtime/session/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 

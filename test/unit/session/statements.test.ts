@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { runIdAt } from '../../../src/runtime/session/storage/run-id.ts'
+import { runIdAt } from '../../../src/runtime/session/storage/ids.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'
 
 describe('a plain run in a session that has had others', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defaultTiming } from '#runtime/session/types/runtime.ts'
 import { createAlarms } from '../../../src/runtime/session/session.ts'
 import { createMeter } from '../../../src/runtime/session/storage/meter.ts'
-import { createWakeWatch } from '../../../src/runtime/session/upkeep/wake-loop.ts'
+import { createWakeWatch } from '../../../src/runtime/session/upkeep/incidents.ts'
 import { createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const minuteMs = 60_000

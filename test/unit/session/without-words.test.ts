@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createWithoutWords } from '../../../src/runtime/session/log/without-words.ts'
+import { createWithoutWords } from '../../../src/runtime/session/forgetting.ts'
 
 const note = 'Ada grows blue periwinkles on the balcony of her aunt in Ghent'
 const without = createWithoutWords([note])

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { Delivery } from '#runtime/session/types/lineage.ts'
-import type { SubmitRequest } from '#runtime/session/types/submission.ts'
+import type { Delivery, SubmitRequest } from '#runtime/session/types/submission.ts'
 import { deleteSession } from '../../../src/runtime/session/upkeep/ending.ts'
 import { pagesAfter } from '../../../src/runtime/session/log/log-view.ts'
 import {

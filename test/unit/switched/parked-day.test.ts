@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '#contracts/lease.ts'
 import { defaultPrincipalTiming, type PrincipalLedger } from '#runtime/session/types/principal.ts'
-import type { RunOutcome } from '#runtime/session/types/run-view.ts'
+import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import { createDayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'
 import { deleteSession } from '../../../src/runtime/session/upkeep/ending.ts'

@@ -6,7 +6,7 @@ import type { Rights } from '#contracts/keys.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { SkillLibrary } from '#runtime/catalog/types/skill.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { presenceIn } from '#runtime/session/requests/presence.ts'
+import { presenceIn } from '#runtime/session/requests/asker.ts'
 import { hasAgent, isServed, type Targets } from '#platform/routes/targets.ts'
 import type { addKeyRequest, changePrincipalRequest, rotateKeyRequest } from './requests.ts'
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { roles } from '#contracts/keys.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
 import { listLimit } from '#contracts/query-fields.ts'
-import { personaName } from '#runtime/session/types/query-fields.ts'
+import { personaName } from '#runtime/session/requests/session-requests.ts'
 import { principalName } from '../types/query-fields.ts'
 
 const maxDurationMs = 10 * 365 * 86_400_000

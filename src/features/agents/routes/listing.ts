@@ -1,4 +1,4 @@
-import type { AgentVersion, StoredAgent } from '#runtime/session/types/stored-agent.ts'
+import type { AgentVersion, StoredAgent } from '#runtime/session/types/agent-schedules.ts'
 import type { ListedAgent } from '../types.ts'
 import type { AgentListing, AgentVersionView } from './replies.ts'
 

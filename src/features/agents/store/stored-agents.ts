@@ -1,8 +1,11 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
-import { toScheduled } from '#runtime/session/types/agent-schedules.ts'
+import {
+  toScheduled,
+  type AgentHead,
+  type AgentVersion,
+} from '#runtime/session/types/agent-schedules.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import type { AgentHead, AgentVersion } from '#runtime/session/types/stored-agent.ts'
 import type { AgentSeer, AgentStore, ListedAgent, SeenAgent } from '../types.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'

@@ -1,15 +1,21 @@
 import { defined } from '#contracts/defined.ts'
-import { needsOf, ownersMatters, type AgentPermission } from '../types.ts'
+import {
+  needsOf,
+  ownersMatters,
+  type AgentPermission,
+  permissionsOn,
+  type AgentAdministration,
+  type SeenAgent,
+} from '../types.ts'
 import { type AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { permissionsOn, type AgentAdministration, type SeenAgent } from '../types.ts'
 import {
   type AgentAdministrator,
   type AgentVersion,
   type StoredAgent,
-} from '#runtime/session/types/stored-agent.ts'
+} from '#runtime/session/types/agent-schedules.ts'
 import {
   forbidden,
   maxListed,

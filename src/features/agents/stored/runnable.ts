@@ -1,10 +1,9 @@
-import { mayNameModel } from '#contracts/keys.ts'
-import type { Role } from '#contracts/keys.ts'
+import { mayNameModel, type Role } from '#contracts/keys.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { permissionsOn, type AgentStore, type SeenAgent } from '../types.ts'
-import { type RunnableAgent } from '#contracts/manifest/agent-definition.ts'
-import { type RunnableListing } from '#runtime/session/types/stored-agent.ts'
+import type { RunnableAgent } from '#contracts/manifest/agent-definition.ts'
+import type { RunnableListing } from '#runtime/session/types/agent-schedules.ts'
 
 /** The people who sign in without a key, with their roles. */
 export interface KnownPeople {

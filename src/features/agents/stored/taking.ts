@@ -6,12 +6,15 @@ import {
   type AgentStore,
   type SeenAgent,
 } from '../types.ts'
-import { type AgentDefinition, type RunnableAgent } from '#contracts/manifest/agent-definition.ts'
-import { type AgentNeed } from '#runtime/session/types/agent-definition.ts'
+import type { AgentDefinition, RunnableAgent } from '#contracts/manifest/agent-definition.ts'
+import {
+  type AgentNeed,
+  onDemandId,
+  type AgentAdministrator,
+} from '#runtime/session/types/agent-schedules.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel } from '#contracts/keys.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { onDemandId, type AgentAdministrator } from '#runtime/session/types/stored-agent.ts'
 import type { PreparedAgent } from './wire-stored.ts'
 import type { KnownPeople, RunnableDeps } from './runnable.ts'
 

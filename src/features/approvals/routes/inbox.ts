@@ -3,7 +3,7 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { Decision } from '#runtime/kernel/types/pause.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { PauseView, RunView } from '#runtime/session/types/run-view.ts'
+import type { PauseView, RunView } from '#runtime/session/types/session-view.ts'
 import type * as z from 'zod'
 import type { RequestContext } from '#platform/routes/request.ts'
 import {

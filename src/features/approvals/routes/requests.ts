@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { approvalState } from '#runtime/session/types/approval-words.ts'
+import { approvalState } from '#runtime/session/types/approval.ts'
 import { approverSchema } from '#contracts/approval.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 import { approval, denial, hash } from '#runtime/session/requests/run-requests.ts'

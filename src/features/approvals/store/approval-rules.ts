@@ -1,4 +1,4 @@
-import type { ApprovalRules } from '#runtime/session/types/approval-rules.ts'
+import type { ApprovalRules } from '#runtime/session/types/approval.ts'
 import { scopeOf, type ApprovalRule } from '#runtime/session/types/approval.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'

@@ -1,20 +1,19 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { citationOf, maxNoteChars } from '../types.ts'
-import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
+import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings, MemorySettings } from '#contracts/manifest/agent-manifest.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 import { placeOf } from '#features/plugins/types/long-term.ts'
-import {
-  type FoundNote,
-  type LongTermMemory,
-  type MemoryGateway,
-  type NewNote,
-  type NotePlace,
+import type {
+  FoundNote,
+  LongTermMemory,
+  MemoryGateway,
+  NewNote,
+  NotePlace,
 } from '#contracts/long-term.ts'
-import { labelOf } from '#contracts/message.ts'
-import type { Message } from '#contracts/message.ts'
-import type { RememberedRun, RunMemory } from '#runtime/session/types/run-memory.ts'
+import { labelOf, type Message } from '#contracts/message.ts'
+import type { RememberedRun, RunMemory } from '#runtime/session/types/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { labelOfPassages, searchPassages } from '../knowledge/search-passages.ts'
 

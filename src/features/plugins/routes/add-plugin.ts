@@ -6,8 +6,7 @@ import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog
 import type { ReadPluginUpload, Upload } from '#runtime/catalog/types/plugin-upload.ts'
 import { readJsonObject, readZip } from '#platform/routes/body.ts'
 import { parseFields } from '#platform/routes/validate.ts'
-import { changeBy } from '#runtime/session/requests/change-by.ts'
-import { recordRefusal, type RefusalDeps } from '#runtime/session/requests/record-refusal.ts'
+import { changeBy, recordRefusal, type RefusalDeps } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
 export interface AddPluginDeps extends RefusalDeps {

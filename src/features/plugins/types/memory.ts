@@ -1,4 +1,4 @@
-import type { MemoryEntry } from '#runtime/session/types/memory.ts'
+import type { MemoryEntry } from '#contracts/space.ts'
 
 /** A stream that the agent declares; the scratchpad if absent. */
 interface OfStream {

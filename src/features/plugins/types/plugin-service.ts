@@ -1,5 +1,5 @@
 import type { ScheduleApi } from '#runtime/session/types/schedule-object.ts'
-import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
 /** The RPC interface of a `PluginService` object. */
 export interface PluginServiceApi extends ScheduleApi {

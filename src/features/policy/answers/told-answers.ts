@@ -1,8 +1,7 @@
 import { joinLabels, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
-import { labelOf, labelOfAll } from '#contracts/message.ts'
-import type { Message } from '#contracts/message.ts'
+import { labelOf, labelOfAll, type Message } from '#contracts/message.ts'
 import type { Planner } from '#runtime/kernel/types/plan.ts'
-import type { StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { ToldAnswers } from '../types.ts'
 
 const space = 'told-answers'

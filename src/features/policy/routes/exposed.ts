@@ -9,7 +9,7 @@ import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { SkillShelf } from '#runtime/catalog/types/skill.ts'
 import { contestedNotes, offeredResources } from '#surfaces/mcp/offered-resources.ts'
-import { changeBy } from '#runtime/session/requests/change-by.ts'
+import { changeBy } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import type { setExposedRequest } from './requests.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '#runtime/kernel/types/tool-policy.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { toVisible } from '#contracts/visible-text.ts'
-import { changeBy } from '#runtime/session/requests/change-by.ts'
+import { changeBy } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import type { setPolicyRequest, testPolicyRequest } from './requests.ts'
 

@@ -5,9 +5,12 @@ import { deploymentEvent, type DeploymentLog } from '#contracts/event.ts'
 import type { ModelAmount } from '#contracts/lease.ts'
 import type { AuditCursor } from '../types/operations.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { SessionGateway } from '#runtime/session/types/session-api.ts'
+import type {
+  SessionGateway,
+  ConfirmedAttempt,
+  ConfirmRequest,
+} from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { ConfirmedAttempt, ConfirmRequest } from '#runtime/session/types/unconfirmed.ts'
 import { isRunId, isSessionId } from '#platform/routes/headers.ts'
 import { dayMs, defaultListLimit } from '#platform/routes/queries.ts'
 import type { RequestContext } from '#platform/routes/request.ts'

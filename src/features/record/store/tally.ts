@@ -1,5 +1,5 @@
 import type { EventType, SessionEvent } from '#contracts/event.ts'
-import { platformCostNanoUsd } from '#runtime/session/types/platform-prices.ts'
+import { platformCostNanoUsd } from '#runtime/session/types/platform-usage.ts'
 import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { platformCostNanoUsd } from '#runtime/session/types/platform-prices.ts'
+import { platformCostNanoUsd } from '#runtime/session/types/platform-usage.ts'
 import type {
   PlatformSum,
   UsageKey,

@@ -1,11 +1,15 @@
 import type { AskedWhen } from '../types/schedule-requests.ts'
-import type { ScheduleRequestBody } from '#runtime/session/types/schedule-requests.ts'
+import type {
+  ScheduleRequestBody,
+  ScheduledWork,
+  ScheduleSpec,
+  When,
+} from '#runtime/session/types/schedule.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '../types/schedule-spec.ts'
-import type { ScheduledWork, ScheduleSpec, When } from '#runtime/session/types/schedule.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { warningsOf } from '#platform/routes/small-limits.ts'

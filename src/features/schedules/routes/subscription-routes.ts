@@ -11,7 +11,7 @@ import {
 } from '../types/subscription-requests.ts'
 import { flag, text } from '#platform/routes/shapes.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { keeperOf } from '../types/schedule-keeper.ts'
+import { keeperOf } from '#runtime/session/types/schedule.ts'
 import { toSubscriptionSpec } from '../types/subscription-spec.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { noBody } from '#platform/routes/answer.ts'

@@ -1,6 +1,6 @@
 import { deploymentEvent } from '#contracts/event.ts'
 import { allOf } from '../types/event-bus.ts'
-import { type Emitted } from '#runtime/session/types/event-bus.ts'
+import { type Emitted } from '#runtime/session/types/audit-sink.ts'
 import {
   ofEverybody,
   type ListedSubscription,

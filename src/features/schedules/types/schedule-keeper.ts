@@ -1,13 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule } from '#runtime/session/types/schedule.ts'
-import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
-
-/** Whose object keeps a schedule: an agent's are with the principal that owns the agent. */
-export const keeperOf = ({ owner, asker }: Pick<Schedule, 'owner' | 'asker'>): ScheduleKeeper =>
-  isAgents(owner) ? `principal:${asker.principal}` : owner
-
-const isAgents = (owner: Schedule['owner']): owner is `agent:${string}` =>
-  owner.startsWith('agent:')
 
 /** A schedule from a manifest or an agent's definition would return at the next sync: it is changed in that text. */
 export function refuseOfText({ owner }: Pick<Schedule, 'owner'>): void {

@@ -1,7 +1,7 @@
-import { scheduleRequest, check, notAfterMinutes, timeZone } from '#contracts/schedule-requests.ts'
 import * as z from 'zod'
+import { scheduleRequest, check, notAfterMinutes, timeZone } from '#contracts/schedule-requests.ts'
 import { runLimits } from '#contracts/limits.ts'
-import type { ScheduleRequestBody } from '#runtime/session/types/schedule-requests.ts'
+import type { ScheduleRequestBody } from '#runtime/session/types/schedule.ts'
 import { wantedName, listLimit, digits } from '#contracts/query-fields.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
 

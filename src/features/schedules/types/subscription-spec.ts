@@ -3,9 +3,8 @@ import type { SubscriptionRequestBody } from './subscription-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { subscriptionManifests } from '#contracts/event-bus.ts'
-import { type SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
+import type { SubscriptionManifest, ScheduleSpec } from '#runtime/session/types/schedule.ts'
 import { scheduleDefaults } from './schedule-spec.ts'
-import type { ScheduleSpec } from '#runtime/session/types/schedule.ts'
 
 /** The defaults of a subscription. */
 const defaults = { ttlMinutes: 60, maxDepth: 4, runsADay: 100 } as const

@@ -12,8 +12,7 @@ import type {
 import { readJsonObject, readZip } from '#platform/routes/body.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { parseFields } from '#platform/routes/validate.ts'
-import { changeBy } from '#runtime/session/requests/change-by.ts'
-import { recordRefusal, type RefusalDeps } from '#runtime/session/requests/record-refusal.ts'
+import { changeBy, recordRefusal, type RefusalDeps } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
 /** The dependencies of an installation. */

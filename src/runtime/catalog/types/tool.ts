@@ -1,5 +1,13 @@
+import type { ToolDefinition } from '#contracts/model.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { SearchHit } from '#contracts/search.ts'
+
+/** A tool as clients see it, with the hints that the host goes by. */
+export interface ListedTool extends ToolDefinition {
+  readonly isReadOnly: boolean
+  readonly isIdempotent: boolean
+  readonly isDestructive: boolean | 'presumed'
+}
 
 /** The tools of a set that are not in it from the start: each is looked up when it is named. */
 export interface MoreTools {

@@ -1,11 +1,13 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { LimitReached, Limits } from '#contracts/lease.ts'
-import { unlimited } from '#contracts/lease.ts'
+import { type LimitReached, type Limits, unlimited } from '#contracts/lease.ts'
 import type { PrincipalReader } from '../types/principal.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { RunInput } from '../types/run-input.ts'
-import type { RunView } from '../types/run-view.ts'
+import type { RunInput, SessionEntry } from '../types/session-entry.ts'
+import type { RunView } from '../types/session-view.ts'
 import type { SessionGateway } from '../types/session-api.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { createConverse, createReadLog } from './converse.ts'
+import { createSubmitAs } from './submit-as.ts'
 
 export interface RunInputParts {
   readonly sessions: SessionGateway
@@ -80,3 +82,13 @@ async function refuseBeyondDay(
 
 const isRaise = ({ limit, allowed = 0 }: LimitReached, limits: Partial<Limits>): boolean =>
   limit !== undefined && (limits[limit] ?? 0) > allowed
+
+/** Composes the entry to sessions that every surface uses. */
+export const composeEntry = (
+  parts: Pick<Sources, 'clock' | 'ids'> & RunInputParts,
+): SessionEntry => ({
+  submitAs: createSubmitAs(parts),
+  converse: createConverse(parts),
+  readLog: createReadLog(parts),
+  input: createRunInput(parts),
+})

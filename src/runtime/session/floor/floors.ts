@@ -1,21 +1,55 @@
 import { defined } from '#contracts/defined.ts'
-import { toFloorView, type Floor, type FloorEnding } from '../types/floor.ts'
-import { floorChangeOf } from '../types/holder-result.ts'
+import { toFloorView, type Floor, type FloorEnding, floorChangeOf } from '../types/floor.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels } from '#contracts/label.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
 import { labelOf } from '#contracts/message.ts'
-import { toRunOptions } from '../types/run-options.ts'
-import { type RunOptions } from '#contracts/run-options.ts'
+import { toRunOptions } from '../types/submission.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { Toolset } from '#contracts/tool.ts'
-import { runBefore } from '../storage/run-order.ts'
-import type { SessionStore } from '../storage/store.ts'
+import { runBefore, type SessionStore, everyRun } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
-import { addresseeOf, isHeld, leftOf, textOf } from './message-router.ts'
-import { floorKey, noteOf } from './note.ts'
-import { keepFloor, type RevokeParts } from './revoke.ts'
+import { addresseeOf, isHeld, leftOf, textOf, floorKey, noteOf } from './message-router.ts'
 import { beforeLast, ended, settleFloor } from './settle.ts'
+import type { Children } from '../storage/children.ts'
+import type { Errand, Todo } from '../storage/todo.ts'
+
+interface RevokeParts {
+  readonly store: SessionStore
+  readonly todo: Todo
+  readonly children: Children
+}
+
+const reason = 'The conversation that it worked in is over.'
+
+/**
+ * Writes the state of a handoff. Its end also adds an outbox entry that cancels the call which began the handoff: its
+ * session ends too, down the tree (E8). The entry is sent until it is acknowledged, so a crash leaves nothing behind.
+ */
+function keepFloor(floor: Floor, { store, todo, children }: RevokeParts): void {
+  const before = store.floor()
+  const isOver = floor.end && isHeld(before) && before.id === floor.id
+  const run = isOver ? store.findRun(floor.id) : undefined
+  const below = run && children.ofRun(run.order).find(({ call }) => call === floor.call)
+  store.together(() => {
+    store.writeFloor(floor)
+    if (below) todo.add(cancelOf(below, floor.id))
+  })
+}
+
+/** Cancels the background children of a session, after which no run reads their outcomes. */
+export function cancelBackground({ store, todo, children }: RevokeParts): void {
+  for (const { order, id, inbox = [] } of everyRun(store))
+    for (const child of children.ofRun(order))
+      if (child.isBackground && !inbox.some(({ call }) => call === child.call))
+        todo.add(cancelOf(child, id))
+}
+
+const cancelOf = (
+  { session, call }: { readonly session: string; readonly call: string },
+  run: string,
+): Errand => ({ kind: 'cancel', session, run, call, reason })
 
 export interface FloorParts extends RevokeParts {
   readonly runtime: Pick<SessionRuntime, 'clock'>

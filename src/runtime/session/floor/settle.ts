@@ -1,12 +1,11 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { Floor, FloorEnding } from '../types/floor.ts'
 import type { FloorTerms } from '#contracts/floor.ts'
-import { floorChangeOf, wordsOf } from '../types/holder-result.ts'
+import { floorChangeOf, wordsOf, monitorReclaims } from '../types/floor.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
-import { monitorReclaims } from '../types/floor-monitor.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { isSpent } from './message-router.ts'
 

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
-import { toEntry } from '../types/run-options.ts'
+import { toEntry } from '../types/submission.ts'
 import { toTurnSaid, type TurnSaid } from '#runtime/kernel/types/turn-said.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { LogRow, RunRow } from '../storage/stored-rows.ts'

@@ -1,5 +1,142 @@
 import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
-import { createLiveReader, isLast, type LiveReader, type Reader } from './stream-reader.ts'
+
+/** A reader that is further behind gets no pieces of text, only finished messages. */
+const maxBehindBytes = 4 * 1_048_576
+
+/** Events that wait for a reader; a reader that is further behind reads on in the log. */
+const maxWaiting = 64
+const maxPieceChars = 65_536
+
+export interface Reader {
+  /** For `detach`. */
+  readonly id?: string
+  readonly afterSeq: number
+  readonly run?: string
+  /** Ends after this run's terminal event, or at once when nothing more will come. */
+  readonly follow: boolean
+  /** The reader began the run, and needs no `run_started`. */
+  readonly isBeginner?: boolean
+  /** Some events between two places of the log, in order; empty only if there are none. */
+  readonly read: (after: number, upTo: number) => readonly ToldEvent[]
+  /** The durable end of the log, which the reader gets first; 0 if the log has nothing for this reader yet. */
+  readonly upTo: number
+}
+
+/** The part of the hub that a reader needs. */
+interface ReaderHub {
+  /** The last place of the log that is known to be durable. */
+  readonly durable: () => number
+  /** The text so far of a message that is not finished. */
+  readonly partial: () => Omit<MessageDelta, 'type' | 'offset'> | undefined
+  /** Lets other requests have the object, between two pages of the log. */
+  readonly pause: () => Promise<void>
+  readonly forget: (reader: LiveReader) => void
+}
+
+interface LiveReader {
+  readonly id: string | undefined
+  readonly run: string | undefined
+  readonly send: (item: StreamItem) => void
+  readonly rest: () => void
+  readonly end: () => void
+  readonly stream: ReadableStream<Uint8Array>
+}
+
+const encoder = new TextEncoder()
+
+/** Gives one reader first the log, and then live events, at the reader's pace. */
+function createLiveReader(
+  { id, afterSeq, run, read, upTo, isBeginner = false }: Omit<Reader, 'follow'>,
+  hub: ReaderHub,
+): LiveReader {
+  let seq = afterSeq
+  /** The log may have events that the reader has not got. */
+  let isBehind = upTo > afterSeq
+  /** The last piece was a page of the log. */
+  let hasRead = false
+  let isEnding = false
+  /** The durable end of the log when the reader ends: it gets no later events. */
+  let last = Number.MAX_SAFE_INTEGER
+  let behindBytes = 0
+  let wake = () => {}
+  /** Items that are not read yet: encoded only when they are read. */
+  const queue: StreamItem[] = []
+  let events = 0
+  const send = (item: StreamItem): void => {
+    if (isEnding || (run !== undefined && item.run !== run)) return
+    if ('seq' in item) {
+      if (item.seq <= seq) return
+      // The receipt already gave the run's beginner this event, and each needless line costs a hop.
+      if (isBeginner && item.type === 'run_started' && !isBehind) {
+        seq = item.seq
+        return
+      }
+      isBehind ||= events >= maxWaiting
+      if (isBehind) return wake()
+      seq = item.seq
+      events += 1
+      // The finished message repeats the pieces of text.
+    } else if (isBehind || behindBytes > maxBehindBytes) return
+    else behindBytes += item.text.length
+    queue.push(item)
+    wake()
+  }
+  const end = () => {
+    last = Math.min(last, hub.durable())
+    isEnding = true
+    hub.forget(entry)
+    wake()
+  }
+  /** The next page of the log; at its end the reader is up to date. */
+  const readOn = (): readonly StreamItem[] => {
+    const page = read(seq, Math.min(last, hub.durable()))
+    seq = page.at(-1)?.seq ?? seq
+    hasRead = page.length > 0
+    if (page.some((event) => isLast(event, run))) end()
+    if (page.length > 0) return page
+    isBehind = false
+    const partial = hub.partial()
+    return partial && !isEnding && (run ?? partial.run) === partial.run
+      ? [{ type: 'message_delta', ...partial, offset: 0 }]
+      : []
+  }
+  /** Items that came while the last piece was on its way go together: each piece costs a hop. */
+  const nextLines = (): string => {
+    let lines = ''
+    while (queue.length > 0 && lines.length < maxPieceChars) {
+      const item = queue.shift()!
+      if ('seq' in item) events -= 1
+      else behindBytes -= item.text.length
+      lines += lineOf(item)
+    }
+    while (lines === '' && isBehind) lines = readOn().map(lineOf).join('')
+    return lines
+  }
+  const stream: ReadableStream<Uint8Array> = new ReadableStream({
+    type: 'bytes',
+    async pull(controller) {
+      for (;;) {
+        if (isBehind && hasRead) await hub.pause()
+        const lines = nextLines()
+        if (lines !== '') return controller.enqueue(encoder.encode(lines))
+        if (isEnding) break
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+      controller.close()
+      controller.byobRequest?.respond(0)
+    },
+    cancel: end,
+  })
+  const entry: LiveReader = { id, run, send, rest: () => run === undefined && end(), end, stream }
+  const partial = hub.partial()
+  if (!isBehind && partial) send({ type: 'message_delta', ...partial, offset: 0 })
+  return entry
+}
+
+const lineOf = (item: StreamItem): string => `${JSON.stringify(item)}\n`
+
+const isLast = (item: StreamItem, run: string | undefined): boolean =>
+  item.type === 'run_finished' && item.run === run
 
 /**
  * Gives the log to live readers, one JSON item a line. An event leaves only after its row is durable; a delta leaves at

@@ -2,13 +2,13 @@ import { defined } from '#contracts/defined.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
-import type { RunSpending } from '../types/lineage.ts'
-import type { RunMemo, RunOutcome, RunView } from '../types/run-view.ts'
+import type { RunSpending } from '../types/submission.ts'
+import type { RunMemo, RunOutcome, RunView } from '../types/session-view.ts'
 import { reachedNow } from './limit-text.ts'
-import { pausesOf, toView } from '../storage/open-pauses.ts'
+import { pausesOf, toView, type RunRow, type SessionRow } from '../storage/stored-rows.ts'
 import { asConfirmed, heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
+import type { SessionCard } from '../types/audit-sink.ts'
 
 export interface ViewOptions {
   readonly store: SessionStore
@@ -89,5 +89,50 @@ export function spendingOf(
       tokens: usage.tokens + tokens,
       costNanoUsd: usage.costNanoUsd + costNanoUsd,
     },
+  }
+}
+
+/** The last run that was accepted. */
+const lastRun = (store: SessionStore) => {
+  const order = store.lastOrder()
+  return order > 0 ? store.runs(order, order)[0] : undefined
+}
+
+/** When the last run came in or ended. */
+export function lastUsedMs(
+  store: SessionStore,
+  { createdAtMs }: SessionRow,
+  last = lastRun(store),
+): number {
+  if (!last) return createdAtMs
+  return store.final(last.order)?.finishedAtMs ?? last.createdAtMs
+}
+
+/** A run that cannot be read has no state, and does not hold up the record. */
+function stateOf(run: RunRow, options: ViewOptions): SessionCard['state'] {
+  try {
+    return viewOf(run, options).state
+  } catch {
+    return undefined
+  }
+}
+
+export function kindOf({ lineage, isStateless }: Partial<SessionRow> = {}): SessionCard['kind'] {
+  if (lineage) return 'child'
+  return isStateless ? 'stateless' : 'named'
+}
+
+/** The session as the list of sessions shows it. */
+export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
+  const { store } = options
+  const { agent } = session
+  const last = lastRun(store)
+  const state = last && stateOf(last, options)
+  return {
+    ...defined({ agent }),
+    kind: kindOf(session),
+    usedAtMs: lastUsedMs(store, session, last),
+    runs: store.lastOrder(),
+    ...defined({ state }),
   }
 }

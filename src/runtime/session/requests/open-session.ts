@@ -1,9 +1,50 @@
+import type { Message } from '#contracts/message.ts'
+import { type Reply, noSuchSession, unwrap } from '#contracts/reply.ts'
+import type { Submitted } from '../types/session-entry.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 import { errorCode } from '#contracts/errors.ts'
-import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { SessionApi, SessionGateway } from '../types/session-api.ts'
 import { isRunId, isSessionId } from '#platform/routes/headers.ts'
 import { seesEverybody } from '#platform/routes/queries.ts'
-import type { RequestContext } from '#platform/routes/request.ts'
+
+/** One message, since some models want the roles to alternate. A heading marks the context. */
+export function toTaskMessage(request: {
+  readonly task: string
+  readonly context?: string | undefined
+}): Message {
+  return request.context === undefined
+    ? { role: 'user', text: request.task, taint: ['user'] }
+    : {
+        role: 'user',
+        text: `${request.task}\n\nContext:\n${request.context}`,
+        taint: ['user', 'context'],
+      }
+}
+
+/**
+ * Notes for the request's error response that a run may have begun. A refusal takes the note back: nothing has begun.
+ * A connection to the session that broke says neither; with an idempotency key the repeated request joins the run.
+ */
+export function notingBegun(
+  context: Pick<RequestContext, 'raw' | 'noteBegun'>,
+  work: Submitted,
+): Submitted {
+  const noting =
+    <T>(submit: () => Promise<Reply<T>>) =>
+    async (): Promise<Reply<T>> => {
+      context.noteBegun(context.raw.headers.get('idempotency-key') === null)
+      const reply = await submit()
+      context.noteBegun(reply.ok)
+      return reply
+    }
+  return {
+    ...work,
+    submit: noting(work.submit),
+    run: noting(work.run),
+    runStream: noting(work.runStream),
+    compact: noting(work.compact),
+  }
+}
 
 /** A session that the caller may look at. */
 export interface OpenSession {

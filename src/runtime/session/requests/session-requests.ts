@@ -1,9 +1,13 @@
 import * as z from 'zod'
 import type { SessionCursor } from '#contracts/operations.ts'
-import { sessionLimits } from '../types/limit-requests.ts'
-import { runLimits } from '#contracts/limits.ts'
+import { runLimits, additive } from '#contracts/limits.ts'
 import { digits, listLimit, wantedName } from '#contracts/query-fields.ts'
-import { personaName } from '../types/query-fields.ts'
+
+/** Limits of a session: the dimensions that add up over its runs. */
+export const sessionLimits = z.strictObject(additive)
+
+/** A persona, or `none`: without any. Which there are is looked up. */
+export const personaName = z.string().min(1).max(64)
 
 const sessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'must be the id of a session')
 const runId = z.string().regex(/^run_[0-9A-Za-z]{22}$/, 'must be the id of a run')

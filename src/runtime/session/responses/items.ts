@@ -2,19 +2,14 @@ import { defined } from '#contracts/defined.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type {
-  ItemPlace,
-  ItemsPage,
-  ItemsQuery,
-  ResponsePlace,
-  SaidItem,
-} from '../types/said-item.ts'
+import type { ItemPlace, ItemsPage, ItemsQuery, SaidItem } from '../types/session-view.ts'
+import type { ResponsePlace } from '../types/submission.ts'
 import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
-import { spokenIn } from '../floor/spoken.ts'
+import { spokenIn } from '../floor/message-router.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Addition, RunRow, SessionRow } from '../storage/stored-rows.ts'
-import { clientCallsOf } from './client-calls.ts'
+import { clientCallsOf } from './response-places.ts'
 
 /** A longer page ends early: an answer of the object may have 32 MiB. */
 const maxPageChars = 4_000_000

@@ -1,11 +1,24 @@
+import type { SessionEvent } from '#contracts/event.ts'
+import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
-import type { ResponsePlace } from '../types/said-item.ts'
-import type { Submission } from '../types/submission.ts'
-import { pausesOf } from '../storage/open-pauses.ts'
+import type { ResponsePlace, Submission } from '../types/submission.ts'
+import { pausesOf, type RunRow } from '../storage/stored-rows.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
-import { clientCallsOf } from './client-calls.ts'
+
+/** The calls of a turn that its client runs, in the order of the agent. */
+export function clientCallsOf({
+  calls,
+  events,
+}: Pick<TurnRecord, 'calls' | 'events'>): readonly CallRecord[] {
+  const asked = new Set(events.flatMap(askedOfClient))
+  return calls.filter(({ id }) => asked.has(id))
+}
+
+/** The calls for which the run was parked, so that the client got them. */
+const askedOfClient = (event: SessionEvent): readonly string[] =>
+  event.type === 'run_parked'
+    ? event.data.pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : []))
+    : []
 
 /** The turn that ends the response which begins after `from`: the run waited for the client there. `undefined` if the response ends with the run. */
 export function lastTurnOf(turns: readonly TurnRecord[], from: number): number | undefined {

@@ -1,21 +1,21 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { runOptionFields } from '../types/run-options.ts'
-import { type RunOptions } from '#contracts/run-options.ts'
-import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
 import {
+  runOptionFields,
   sessionProtocol,
   type ClientAnswers,
   type Submission,
   type SubmitReceipt,
   type SubmitRequest,
 } from '../types/submission.ts'
+import { type RunOptions } from '#contracts/run-options.ts'
+import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
 import { keyedRunId } from '../storage/ids.ts'
 import { noSuchSession, otherBody, refuseAtWork, unknownAgent } from '../storage/refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { reclaimFloor } from '../floor/floors.ts'
 import { isReturn } from '../floor/message-router.ts'
-import { loadAgent } from './load-agent.ts'
+import { loadAgent } from './run.ts'
 import type { Audience, LiveRun } from './live-runs.ts'
 import type { NewRun, Runs } from './runs.ts'
 import type { Children } from '../storage/children.ts'

@@ -1,4 +1,4 @@
-import { credentialsOf, whyEnded, type HeldWork } from '../types/held-work.ts'
+import { credentialsOf, whyEnded, type HeldWork } from '../types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { LiveRuns } from './live-runs.ts'

@@ -10,7 +10,7 @@ import {
   type LimitReached,
   type Limits,
 } from '#contracts/lease.ts'
-import { onlyLimited } from '../types/only-limited.ts'
+import { onlyLimited } from '../types/platform-usage.ts'
 import type { Pause } from '#runtime/kernel/types/pause.ts'
 import type { Submission } from '../types/submission.ts'
 import { dimensions, textOf, type OwnedLimit, type Spending } from '../log/limit-text.ts'

@@ -1,7 +1,7 @@
 import { errorCode } from '#contracts/errors.ts'
 import { besides } from '#runtime/kernel/types/lease.ts'
 import { narrower, unlimited, type Limits, type Usage } from '#contracts/lease.ts'
-import { onlyLimited } from '../types/only-limited.ts'
+import { onlyLimited } from '../types/platform-usage.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { DayAmount } from '../types/principal.ts'
 import type { SessionRuntime } from '../types/runtime.ts'

@@ -3,10 +3,14 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { PlatformLease } from '#runtime/kernel/types/kernel.ts'
 import { addUsage, zeroUsage, type Usage, plusPlatform } from '#contracts/lease.ts'
-import { minusPlatform, platformUsage } from '../types/platform-usage.ts'
-import { cpuEstimate, platformCostNanoUsd } from '../types/platform-prices.ts'
+import {
+  minusPlatform,
+  platformUsage,
+  cpuEstimate,
+  platformCostNanoUsd,
+} from '../types/platform-usage.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
-import { kindOf } from '../log/session-card.ts'
+import { kindOf } from '../log/views.ts'
 import type { Meter } from '../storage/meter.ts'
 import type { RunParts } from './live-runs.ts'
 

@@ -1,19 +1,44 @@
+import type { AgentPin } from '#runtime/kernel/types/agent-pin.ts'
+import { toRunOptions, type Submission } from '../types/submission.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
+import type { ReadyAgent, SessionRuntime } from '../types/runtime.ts'
+import { personaOf, pinnedIn } from '../storage/session-row.ts'
+import type { SessionRow } from '../storage/stored-rows.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
-import type { RunOutcome } from '../types/run-view.ts'
-import type { ReadyAgent } from '../types/runtime.ts'
-import type { Submission } from '../types/submission.ts'
+import type { RunOutcome } from '../types/session-view.ts'
 import { addressed, lookFor, withinFloor } from '../floor/floors.ts'
 import { runStarted } from '../log/log-view.ts'
 import { isStorageFault, usedUp } from '../storage/refusals.ts'
-import { pinnedIn } from '../storage/run-pin.ts'
 import { limitsThatStay } from './limit-pause.ts'
 import { leaseOf, loweredSince, ownLimits } from './limits.ts'
 import { changeRun, declineRun, persistRun, type Run, type RunParts } from './live-runs.ts'
-import { loadAgent } from './load-agent.ts'
 import { failRun } from './run-end.ts'
 import { executeRun } from './run-ports.ts'
+
+/**
+ * Loads the agent of a submission with the options of that submission; `undefined` if there is no such agent.
+ *
+ * @param from.session Its persona goes before the persona of the key.
+ * @param from.pin The pin of the run, for a run that has begun.
+ */
+export async function loadAgent(
+  submission: Pick<Submission, 'agent' | 'lineage' | 'keyPersona' | 'principal'> & RunOptions,
+  { agents }: Pick<SessionRuntime, 'agents'>,
+  {
+    session,
+    pin,
+  }: { readonly session?: SessionRow | undefined; readonly pin?: AgentPin | undefined },
+): Promise<ReadyAgent | undefined> {
+  // Direct calls and compactions need no persona.
+  const isSilent = submission.directCall !== undefined || submission.compact !== undefined
+  const persona = isSilent ? undefined : ((session && personaOf(session)) ?? submission.keyPersona)
+  const { lineage, principal } = submission
+  const use = { lease: lineage?.lease, pinned: pin?.agent, persona, principal }
+  const ready = await agents.load(submission.agent, toRunOptions(submission), use)
+  return ready && pin ? { ...ready, pin } : ready
+}
 
 /** How often an accepted run asks for its lease while the day's ledger cannot be reached. */
 const maxLeaseTries = 5

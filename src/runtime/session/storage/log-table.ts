@@ -1,10 +1,9 @@
 import { type Row, toParts } from './log-rows.ts'
-import { type RunIndex, createRunIndex } from './run-index.ts'
+import { type RunIndex, createRunIndex, createNewestRun, type NewestRun } from './run-index.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { tablesMark } from '#contracts/objects.ts'
-import { createNewestRun, type NewestRun } from './newest-run.ts'
-import { orderIn } from './run-id.ts'
+import { orderIn } from './ids.ts'
 
 /** The end of a session's log, read once and kept up to date, so that no request has to search for it. */
 interface LogEnd {
@@ -225,4 +224,54 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
 /** A tool may still change the object that it returned, so a turn with calls is cached as text only. */
 function heldAs(value: unknown, turn: number): { readonly value?: unknown } {
   return turn > 0 && (value as TurnRecord).calls.length > 0 ? {} : { value }
+}
+
+interface Identified {
+  readonly id: string
+  readonly isDeleted?: boolean
+}
+
+/** The session's own row, read once. While the session is being removed, the row is not read and not written. */
+interface SessionRecord<Session> {
+  readonly session: () => Session | undefined
+  readonly writeSession: (session: Session) => void
+  readonly close: () => void
+  readonly isClosed: () => boolean
+}
+
+export function createSessionRecord<Session extends Identified>(
+  table: Pick<LogTable<unknown>, 'read' | 'make' | 'write' | 'close' | 'onForget'>,
+): SessionRecord<Session> {
+  let known: Session | undefined
+  let isClosed = false
+  table.onForget(() => (known = undefined))
+
+  const read = (): Session | undefined => {
+    const parts = table.read('SELECT body FROM log WHERE run = 0 ORDER BY part')
+    const text = parts.map(({ body }) => String(body)).join('')
+    const session = text === '' ? undefined : (JSON.parse(text) as Session)
+    isClosed = session?.isDeleted === true
+    if (isClosed) table.close()
+    return isClosed ? undefined : session
+  }
+  const session = () => (known ??= read())
+
+  return {
+    session,
+    writeSession(next) {
+      const isNew = session() === undefined
+      table.make()
+      table.write({ run: 0, turn: 0, id: next.id, isNew }, next)
+      known = next
+    },
+    close() {
+      const open = session()
+      if (open) table.write({ run: 0, turn: 0, id: open.id }, { ...open, isDeleted: true })
+      table.close()
+    },
+    isClosed() {
+      session()
+      return isClosed
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
-import type { PlatformMeter } from '../types/platform.ts'
+import type { PlatformMeter } from '../types/platform-usage.ts'
 
 /** Counts in memory the platform work of an object. */
 export interface Meter extends PlatformMeter {

@@ -1,5 +1,5 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { onDemandId } from '../types/stored-agent.ts'
+import { onDemandId } from '../types/agent-schedules.ts'
 import type { SessionStore } from './store.ts'
 
 /** Whether SQLite could not read or write: it is full, locked, or the disk fails. The platform has no code for that. */

@@ -1,5 +1,4 @@
-import type { MemoryEntry } from '../types/memory.ts'
-import type { StorageAnswer, StorageRequest, Space } from '../types/space.ts'
+import type { MemoryEntry, StorageAnswer, StorageRequest, Space } from '#contracts/space.ts'
 import { joinLabels, labelSchema, type Label } from '#contracts/label.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { tablesMark } from '#contracts/objects.ts'

@@ -3,16 +3,21 @@ import type { Floor } from '../types/floor.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { toChildrenText, type BegunChild } from './children.ts'
-import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
-import { logPageAfter, type LogPageQuery } from './log-page.ts'
-import { join, type Row } from './log-rows.ts'
-import { createLogTable, isFoundById } from './log-table.ts'
-import { removeSome } from './removal.ts'
-import { rewriteRows } from './rewrite-rows.ts'
-import { orderIn } from './run-id.ts'
+import {
+  logPageAfter,
+  type LogPageQuery,
+  placesAfter,
+  rowsAt,
+  type LogPlace,
+  join,
+  type Row,
+  spentOf,
+  type RunSpent,
+} from './log-rows.ts'
+import { createLogTable, isFoundById, createSessionRecord } from './log-table.ts'
+import { removeSome, rewriteRows } from './rewrite-rows.ts'
+import { orderIn } from './ids.ts'
 import { createPendingOutcomes, type PendingOutcomes } from './run-index.ts'
-import { createSessionRecord } from './session-record.ts'
-import { spentOf, type RunSpent } from './spent-of.ts'
 import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
 
 /**
@@ -212,7 +217,7 @@ export function createSessionStore(
       openRuns().delete(order)
     },
     spentOf: (order) => spentOf(order, read),
-    placesAfter: (seq) => placesAfter(seq, { read, index }),
+    placesAfter: (seq) => placesAfter(seq, { read, lateAfter }),
     logPage(query) {
       const { rows, upTo } = logPageAfter(query, { read, lateAfter })
       return { rows: join(rows, note), upTo }
@@ -260,3 +265,29 @@ const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
 const keyOf = ({ order, id, startSeq }: RunRow) => {
   return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
 }
+
+/** The run before an order: the order of a declined run is empty, and a run that cannot be read is skipped. */
+export function runBefore(store: Pick<SessionStore, 'runs'>, order: number): RunRow | undefined {
+  for (let place = order - 1; place > 0; place -= 1) {
+    const [run] = store.runs(place, place)
+    if (run) return run
+  }
+  return undefined
+}
+
+/** All runs in accept order, read one at a time: together they may be too much for the object's memory. */
+export function* everyRun(store: Pick<SessionStore, 'lastOrder' | 'runs'>): Iterable<RunRow> {
+  const last = store.lastOrder()
+  for (let order = 1; order <= last; order += 1) yield* store.runs(order, order)
+}
+
+/** A run after the last one, without messages, that goes on from the whole conversation. */
+export const runToCome = (store: Pick<SessionStore, 'lastOrder'>): RunRow => ({
+  id: '',
+  order: store.lastOrder() + 1,
+  submission: { agent: '', principal: '', messages: [], trace: '' },
+  bodyHash: '',
+  createdAtMs: 0,
+  wakeTurn: 0,
+  wakes: 0,
+})

@@ -1,5 +1,42 @@
-import type { FloorTerms } from '#contracts/floor.ts'
+import type { AgentResult } from '#contracts/agent.ts'
+import { toToolResult } from '#runtime/kernel/types/agent-outcome.ts'
+import { returnName, type FloorChange, type FloorTerms } from '#contracts/floor.ts'
+import type { Json } from '#contracts/json.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
+import type { ToolResult } from '#contracts/tool.ts'
+import type { PlanStep } from '#runtime/kernel/types/plan.ts'
 import type { Label } from '#contracts/label.ts'
+
+/** The handoff that a call began or ended, if any. */
+export const floorChangeOf = (result: ToolResult | undefined): FloorChange | undefined =>
+  result?.ok ? result.floor : undefined
+
+/** A tool's output as text for a person. */
+export const wordsOf = (output: Json): string =>
+  typeof output === 'string' ? output : JSON.stringify(output)
+
+/** The result of a run as its caller reads it, for an agent that may keep the conversation. */
+export function toHolderResult(
+  ended: AgentResult,
+  { holds }: Pick<RunOptions, 'holds'>,
+): ToolResult {
+  const result = toToolResult(ended)
+  if (!holds || !result.ok) return result
+  const last = ended.actions.at(-1)
+  const hasReturned = last?.tool === returnName && last.ok
+  const summary = wordsOf(ended.output?.['summary'] ?? '')
+  return {
+    ...result,
+    output: ended.result,
+    floor: hasReturned ? { return: { summary } } : { take: holds },
+  }
+}
+
+/** The step with which a planner says that it takes the conversation back and answers itself. */
+export const reclaimStep: PlanStep = { type: 'internal', reason: 'floor:monitor' }
+
+export const monitorReclaims = (step: PlanStep): boolean =>
+  step.type === 'internal' && step.reason === reclaimStep.reason
 
 /** Why a handoff ended. */
 export type FloorEnding =

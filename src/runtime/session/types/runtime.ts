@@ -1,28 +1,58 @@
-import type { AgentDescriptor, AgentSpec } from '#contracts/agent.ts'
+import type { AgentSpec, AgentResult } from '#contracts/agent.ts'
 import type { AgentPin, PinnedAgent } from '#runtime/kernel/types/agent-pin.ts'
-import type { ApprovalRules } from './approval-rules.ts'
+import type { ApprovalRules } from './approval.ts'
 import type { ContextReader } from '#runtime/kernel/types/context-reader.ts'
 import type { ErrorCode } from '#contracts/errors.ts'
-import type { EventBus } from './event-bus.ts'
-import type { HeldWork } from './held-work.ts'
-import type { RunMemory } from './run-memory.ts'
+import type { EventBus, AuditSink } from './audit-sink.ts'
+import type { HeldWork, PrincipalLedger } from './principal.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Kernel } from '#runtime/kernel/types/kernel.ts'
-import type { ToolDefinition } from '#contracts/model.ts'
 import type { Offers } from '#contracts/manifest/manifest-offers.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { PrincipalLedger } from './principal.ts'
-import type { AuditSink } from './audit-sink.ts'
 import type { SessionGateway } from './session-api.ts'
 import type { EndedSession } from './session-view.ts'
-import type { RunnableAgent } from '#contracts/manifest/agent-definition.ts'
-import type { RunnableListing } from './stored-agent.ts'
+import type { RunnableListing } from './agent-schedules.ts'
 import type { Submission } from './submission.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { Toolset } from '#contracts/tool.ts'
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
+import type { KnowledgeSettings, MemorySettings } from '#contracts/manifest/agent-manifest.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { KnownAgents } from '#platform/routes/targets.ts'
+
+/** A run, as its memory knows it. */
+export interface RememberedRun {
+  readonly principal: string
+  readonly agent: string
+  readonly session: string
+  readonly run: string
+  /** The messages of the task. */
+  readonly asked: readonly Message[]
+}
+
+/** Long-term memory and documents around a run, for agents that have them. */
+export interface RunMemory {
+  /**
+   * Memories and document passages for a run, with their labels; empty if none fits. Never rejects: a run goes on
+   * without.
+   */
+  readonly recall: (
+    run: RememberedRun,
+    settings: {
+      readonly memory?: MemorySettings | undefined
+      readonly knowledge?: KnowledgeSettings | undefined
+    },
+  ) => Promise<Message | undefined>
+  /** Stores memories of the run. Never rejects. */
+  readonly keep: (
+    run: RememberedRun,
+    settings: MemorySettings,
+    result: AgentResult,
+  ) => Promise<void>
+}
 
 /** An agent with its tools, made ready for one session. */
 export interface ReadyAgent {
@@ -50,21 +80,13 @@ export interface AgentUse {
 }
 
 /** The agents and tools of the deployment, as a session sees them. */
-export interface AgentDirectory {
+export interface AgentDirectory extends KnownAgents {
   /** `undefined` if there is no such agent. Throws `request_invalid` for a requested persona that cannot be used. */
   readonly load: (
     agent: string,
     options: RunOptions,
     use?: AgentUse,
   ) => Promise<ReadyAgent | undefined>
-  readonly list: () => readonly AgentDescriptor[]
-  /**
-   * An agent without a plugin, if a principal may run it now, in the version that would run. Absent where the
-   * deployment has none. May throw `request_unavailable`.
-   */
-  readonly runnable?: (principal: string, id: string) => Promise<RunnableAgent | undefined>
-  /** Whether a principal may know of an agent of this id that needs no plugin, run it or not. May throw the same. */
-  readonly isSeen?: (principal: string, id: string) => Promise<boolean>
   /** All agents without a plugin that the principal may run, without their texts. May throw `request_unavailable`. */
   readonly listRunnable?: (principal: string) => Promise<readonly RunnableListing[]>
   /**
@@ -90,13 +112,6 @@ export interface OrchestratorPrompt {
   readonly pinned: readonly { readonly name: string; readonly tokens: number }[]
   /** The pinned tools that exist and did not fit. */
   readonly left: readonly string[]
-}
-
-/** A tool as clients see it, with the hints that the host goes by. */
-export interface ListedTool extends ToolDefinition {
-  readonly isReadOnly: boolean
-  readonly isIdempotent: boolean
-  readonly isDestructive: boolean | 'presumed'
 }
 
 /** Everything a session needs to run an agent. Built once from bindings; holds no session's state. */

@@ -1,10 +1,16 @@
+import * as z from 'zod'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
-import type { Emitted } from './event-bus.ts'
+import { type ScheduleKeeper, scheduleRequest } from '#contracts/schedule-requests.ts'
+import type { Emitted } from './audit-sink.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import type { Label } from '#contracts/label.ts'
 import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
+import { subscriptionManifest } from '#contracts/event-bus.ts'
+
+export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
+
+export type ScheduleRequestBody = z.infer<typeof scheduleRequest>
 
 /** When a schedule is due. A slot is one such moment in epoch milliseconds; the next slot is computed from it. */
 export type When =
@@ -113,6 +119,13 @@ export interface Schedule {
   /** Counts its changes. */
   readonly version: number
 }
+
+/** Whose object keeps a schedule: an agent's are with the principal that owns the agent. */
+export const keeperOf = ({ owner, asker }: Pick<Schedule, 'owner' | 'asker'>): ScheduleKeeper =>
+  isAgents(owner) ? `principal:${asker.principal}` : owner
+
+const isAgents = (owner: Schedule['owner']): owner is `agent:${string}` =>
+  owner.startsWith('agent:')
 
 /** The firings of one day and their spending. */
 export interface DaySpent {

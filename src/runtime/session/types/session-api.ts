@@ -1,26 +1,70 @@
-import type { ForgottenText } from './forgotten-text.ts'
+import type { ModelAmount, Limits } from '#contracts/lease.ts'
 import type { Decider } from '#runtime/kernel/types/approval.ts'
-import type { CompactionOutcome } from './compaction-outcome.ts'
-import type { ContextView } from '#runtime/kernel/types/context-view.ts'
-import type { FloorView } from './floor.ts'
-import type { JsonObject } from '#contracts/json.ts'
-import type { Limits } from '#contracts/lease.ts'
-import type { Delivery, RunSpending } from './lineage.ts'
-import type { Message } from '#contracts/message.ts'
-import type { Decision } from '#runtime/kernel/types/pause.ts'
-import type { Reply } from '#contracts/reply.ts'
-import type { RunMemo, RunOutcome, RunView } from './run-view.ts'
-import type { ItemsPage, ItemsQuery } from './said-item.ts'
 import type {
+  CompactionOutcome,
+  RunMemo,
+  RunOutcome,
+  RunView,
   SessionAbout,
   SessionTree,
   TranscriptPage,
   TranscriptQuery,
   TreeQuery,
+  ItemsPage,
+  ItemsQuery,
 } from './session-view.ts'
-import type { StorageAnswer, StorageRequest } from './space.ts'
-import type { ConfirmedAttempt, ConfirmRequest } from './unconfirmed.ts'
-import type { SteerReceipt, SubmitReceipt, SubmitRequest } from './submission.ts'
+import type { ContextView } from '#runtime/kernel/types/context-view.ts'
+import type { FloorView } from './floor.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type {
+  Delivery,
+  RunSpending,
+  SteerReceipt,
+  SubmitReceipt,
+  SubmitRequest,
+} from './submission.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Decision } from '#runtime/kernel/types/pause.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
+
+/** A text that is taken out wherever it is quoted or, as `whole`, only where it is all of a text. */
+export type ForgottenText = string | { readonly whole: string }
+
+/** The reservation of a failed attempt that may have reached a provider, and its real spending. */
+export interface AttemptSettlement {
+  readonly held: ModelAmount
+  readonly spent: ModelAmount
+}
+
+/**
+ * The settlement of an attempt: of a run's own attempt by its place in the log, of a run below by the settlement of its
+ * session.
+ */
+export type ConfirmRequest = {
+  readonly run: string
+  /** Names the attempt in every run that it is booked with. */
+  readonly id: string
+  /** True: checks whether this is possible, and writes nothing. */
+  readonly isLook?: true
+} & (
+  | {
+      readonly seq: number
+      /** The whole reservation if absent. */
+      readonly spent?: Partial<ModelAmount>
+    }
+  | { readonly settlement: AttemptSettlement }
+)
+
+/** The attempt as its run has it now, and the run above that it is booked with as well. */
+export interface ConfirmedAttempt {
+  readonly settlement: AttemptSettlement
+  /** True if it was not settled before. */
+  readonly isNew: boolean
+  readonly principal: string
+  readonly agent: string
+  readonly above?: { readonly session: string; readonly run: string }
+}
 
 /** A run whose client reads its stream. */
 export interface StartedStream {

@@ -1,7 +1,29 @@
+import type { TraceLink } from '#contracts/trace.ts'
+import { defined } from '#contracts/defined.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
-import type { TraceLink } from '#contracts/trace.ts'
+
+/** The header of one request, with the span it is part of. */
+interface TracePosition {
+  readonly trace: string
+  readonly span: string
+  readonly link?: TraceLink | undefined
+}
+
+/** A `traceparent` header of W3C Trace Context, version 00. */
+export function toTraceparent({ trace, span, link }: TracePosition): string {
+  return `00-${trace}-${span}-${link?.isSampled === false ? '00' : '01'}`
+}
+
+/** The trace headers of a request to a model server. */
+export function toTraceHeaders(position: TracePosition): Readonly<Record<string, string>> {
+  const state = position.link?.state
+  return {
+    traceparent: toTraceparent(position),
+    ...defined({ tracestate: state }),
+  }
+}
 
 /** A finished run, with everything that its spans are made of: the same rows give the same spans. */
 export interface RunRecord {
@@ -30,20 +52,4 @@ export interface Telemetry {
   readonly capturesContent: boolean
   /** Takes a bounded time. Never rejects. */
   readonly export: (run: RunRecord) => Promise<ExportOutcome>
-}
-
-/** One request as the log has it: no address, no body, no text of a client. */
-export interface RequestEntry {
-  readonly requestId: string
-  readonly method: string
-  /** The pattern, such as `/api/sessions/:id`; `null` if there is none. */
-  readonly route: string | null
-  readonly status: number
-  /** Until the answer began. */
-  readonly ms: number
-  /** The trace of the work that it began; absent if there is none. */
-  readonly trace?: string
-  readonly role?: string
-  /** The id of the key, never the key; absent for the operator key of the deployment. */
-  readonly key?: string
 }

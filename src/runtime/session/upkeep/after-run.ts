@@ -1,6 +1,6 @@
 import type { Floor } from '../types/floor.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { RunOutcome } from '../types/run-view.ts'
+import type { RunOutcome } from '../types/session-view.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import { spendingOf } from '../log/views.ts'

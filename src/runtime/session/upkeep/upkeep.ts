@@ -9,7 +9,7 @@ import { floorJob, settleDay, type AfterRun, type SettleParts } from './after-ru
 import type { AuditOutbox } from './audit-outbox.ts'
 import type { Report } from './incidents.ts'
 import type { Recovery } from './recovery.ts'
-import type { Retention } from './retention.ts'
+import type { Retention } from './recovery.ts'
 import type { Timers } from './timers.ts'
 import type { TraceOutbox } from './trace-outbox.ts'
 

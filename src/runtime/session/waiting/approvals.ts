@@ -1,12 +1,17 @@
-import { freeFields, ruleIdOf, shapeOf } from '../types/approval-shape.ts'
+import {
+  freeFields,
+  ruleIdOf,
+  shapeOf,
+  approverText,
+  mayApprove,
+  type ApprovalRule,
+} from '../types/approval.ts'
 import type { Approver } from '#contracts/approval.ts'
-import { approverText, mayApprove, type ApprovalRule } from '../types/approval.ts'
-import { type Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider } from '#runtime/kernel/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Decision, Pause } from '#runtime/kernel/types/pause.ts'
-import type { Hash } from '../storage/open-pauses.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
+import type { Hash, RunRow } from '../storage/stored-rows.ts'
 import { conflict } from './pauses.ts'
 
 const dayMs = 86_400_000

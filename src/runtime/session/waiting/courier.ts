@@ -1,9 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
 import type { ApprovalRule } from '../types/approval.ts'
-import type { EventBus } from '../types/event-bus.ts'
+import type { EventBus } from '../types/audit-sink.ts'
 import type { SessionGateway } from '../types/session-api.ts'
-import type { Tell } from '../storage/tell-rows.ts'
-import type { Errand, Todo } from '../storage/todo.ts'
+import type { Tell, Errand, Todo } from '../storage/todo.ts'
 
 export interface CourierOptions {
   readonly todo: Todo

@@ -1,13 +1,13 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { scopeOf, type ApprovalRule } from '../types/approval.ts'
-import { type Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider } from '#runtime/kernel/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision, PauseAnswer } from '#runtime/kernel/types/pause.ts'
-import type { Delivery } from '../types/lineage.ts'
+import type { Delivery, ClientAnswers, SubmitRequest } from '../types/submission.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import {
   decidedAlready,
@@ -19,13 +19,13 @@ import {
 } from './approvals.ts'
 import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, toAnswer } from './pauses.ts'
-import { pausesOf, undecidedOf } from '../storage/open-pauses.ts'
-import { otherBody } from '../storage/refusals.ts'
-import { noSuchRun } from '../storage/refusals.ts'
+import { pausesOf, undecidedOf, type InboxItem, type RunRow } from '../storage/stored-rows.ts'
+import { otherBody, noSuchRun } from '../storage/refusals.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { Transcript } from '../log/transcript.ts'
+import type { SessionRuntime } from '../types/runtime.ts'
+import { unanswered } from '../responses/response-places.ts'
 
 const maxInbox = 64
 const maxInboxBytes = 500_000
@@ -243,4 +243,55 @@ export function expirePauses(
     }
   }
   return next.length > 0 ? Math.min(...next) : undefined
+}
+
+export interface AnswerRequest {
+  readonly request: SubmitRequest
+  readonly answers: ClientAnswers
+}
+
+/**
+ * Gives a run the results of its client's tools, all or none, and lets it go on.
+ *
+ * @returns Whether the run had them before. Throws `request_not_found`, `request_invalid` (an output is missing) or
+ * `request_conflict` (the run does not wait for them).
+ */
+export function answerRun(
+  { request, answers }: AnswerRequest,
+  { runtime, ...parts }: OutsideParts & { readonly runtime: SessionRuntime },
+): boolean {
+  const { store, runs } = parts
+  const { run, outputs } = answers
+  const find = (): RunRow => {
+    const row = store.findRun(run)
+    if (row && !row.isHidden) return row
+    throw noSuchRun()
+  }
+  const row = find()
+  const turns = store.turns(row.order)
+  const waiting = pausesOf(row, turns.at(-1)).filter(({ kind }) => kind === 'client_tool')
+  const given = new Set(outputs.map(({ call }) => call))
+  const isWaiting = waiting.some(({ call }) => given.has(call))
+  const missing = waiting.find(({ call }) => !given.has(call))
+  if (isWaiting && missing) throw unanswered(run, missing.call)
+  if (isWaiting && outputs.some(({ call }) => !waiting.some((pause) => pause.call === call))) {
+    throw conflict('The run does not wait for these outputs.')
+  }
+  const decisions = outputs.map(({ call, output }) => {
+    return { call, decision: { decision: 'result', output } } as const
+  })
+  const { clock, timing, sha256 } = runtime
+  const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
+  const decide = () => decideCalls(find(), { ...now, decisions }, parts)
+  if (!isWaiting) {
+    decide() // throws unless the run has each of them
+    return true
+  }
+  for (const [index, message] of request.messages.entries()) {
+    steerRun(find(), { id: `answers:${outputs[0]!.call}:${index}`, message }, parts)
+  }
+  const turn = String(turns.at(-1)!.turn)
+  if (request.echo) runs.change(find(), { echoes: { ...row.echoes, [turn]: request.echo } })
+  decide()
+  return false
 }

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
-import type { ItemsPage, ItemsQuery, SaidItem } from '#runtime/session/types/said-item.ts'
+import type { ItemsPage, ItemsQuery, SaidItem } from '#runtime/session/types/session-view.ts'
 import { jsonResponse } from '#platform/routes/responses.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { invalid } from '../history.ts'

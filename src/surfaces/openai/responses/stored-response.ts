@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { RunMemo } from '#runtime/session/types/run-view.ts'
+import type { RunMemo } from '#runtime/session/types/session-view.ts'
 import type { OpenaiDeps } from '../deps.ts'
 import { toEventStream } from '#platform/routes/event-stream.ts'
 import { eventStreamResponse, jsonResponse } from '#platform/routes/responses.ts'

@@ -3,7 +3,7 @@ import { needsOf, permissionsOn, type AgentStore } from '../../../../src/feature
 import { type AgentDefinition, agentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { definitionDiff } from '#features/agents/types.ts'
 import type { Role } from '#contracts/keys.ts'
-import { type AgentVersion } from '../../../../src/runtime/session/types/stored-agent.ts'
+import type { AgentVersion } from '../../../../src/runtime/session/types/agent-schedules.ts'
 import { createAgentAdministration } from '../../../../src/features/agents/stored/administration.ts'
 import { createRunnable } from '../../../../src/features/agents/stored/runnable.ts'
 import { createManualClock } from '../../../fakes/manual-clock.ts'

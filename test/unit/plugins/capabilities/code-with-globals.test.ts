@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { Capabilities } from '#features/plugins/types/plugin.ts'
-import type { StorageRequest } from '#runtime/session/types/space.ts'
+import type { StorageRequest } from '#contracts/space.ts'
 import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
 import {
   bundle,

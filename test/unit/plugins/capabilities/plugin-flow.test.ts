@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
-import type { StorageRequest } from '#runtime/session/types/space.ts'
+import type { StorageRequest } from '#contracts/space.ts'
 import { grantsSchema } from '../../../../src/contracts/manifest/manifest.ts'
 import {
   createCallLabels,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { followRun } from '../../../../src/runtime/session/entry/follow-run.ts'
+import { followRun } from '../../../../src/runtime/session/entry/converse.ts'
 
 async function cancelsOf(isCancelledByClose: boolean) {
   const cancelled: unknown[] = []

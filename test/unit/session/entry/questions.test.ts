@@ -4,7 +4,7 @@ import {
   questionsOf,
   openQuestions,
 } from '../../../../src/runtime/session/entry/converse.ts'
-import type { RunView } from '../../../../src/runtime/session/types/run-view.ts'
+import type { RunView } from '../../../../src/runtime/session/types/session-view.ts'
 import { parked } from '../../../fakes/http-deps.ts'
 
 const pause = parked.pauses[0]!

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Submission } from '#runtime/session/types/submission.ts'
 import { bodyHashOf } from '../../../../src/runtime/session/runs/admission.ts'
-import { createSubmitAs } from '../../../../src/runtime/session/entry/submit-as.ts'
-import { toSubmission } from '../../../../src/runtime/session/entry/submission.ts'
+import { createSubmitAs, toSubmission } from '../../../../src/runtime/session/entry/submit-as.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
 import { createFakeGateway } from '../../../fakes/session-gateway.ts'
 

@@ -8,7 +8,7 @@ import {
   type ScheduleAnswer,
   type ScheduleRequest,
 } from '#runtime/session/types/schedule-object.ts'
-import type { Space, StorageAnswer, StorageRequest } from '#runtime/session/types/space.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
 /** The parts of a plugin's object that come from outside. */
 export interface PluginServiceRuntime {

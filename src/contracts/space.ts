@@ -1,6 +1,12 @@
 import type { Json } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
-import type { MemoryEntry } from './memory.ts'
+
+/** A note of the scratchpad. */
+export interface MemoryEntry {
+  readonly id: string
+  readonly text: string
+  readonly atMs: number
+}
 
 /** The storage verbs, run in the object of the space's owner. */
 export type StorageRequest =

@@ -1,4 +1,0 @@
-import * as z from 'zod'
-import { subscriptionManifest } from '#contracts/event-bus.ts'
-
-export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
