@@ -1,4 +1,5 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Database, Statement } from './database.ts'
 
 const retryAfterMs = 5_000
 
@@ -25,3 +26,25 @@ export async function reached<T>(work: () => Promise<T>): Promise<T> {
     })
   }
 }
+
+type Value = string | number | null
+
+/**
+ * The rows of a query, whose columns have the names of our fields. A column that is NULL is an absent field. Throws
+ * `request_unavailable`.
+ */
+export async function rowsOf<Row extends object>(
+  database: Database,
+  sql: string,
+  ...values: readonly Value[]
+): Promise<readonly Row[]> {
+  const statement = database.prepare(sql).bind(...values)
+  const { results } = await reached(() => statement.all<Row>())
+  return results.map(
+    (row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Row,
+  )
+}
+
+/** Several statements in one transaction. Throws `request_unavailable`. */
+export const together = (database: Database, ...statements: Statement[]) =>
+  reached(() => database.batch(statements))
