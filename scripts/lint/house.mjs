@@ -105,7 +105,6 @@ export const packages = {
 
 /** Imports against the table, each until its reason is gone. This list only gets shorter. */
 export const notYet = {
-  'features/approvals/to-ask.ts': ['features/policy/live-policy.ts'],
   'features/plugins/store/plugins.ts': [
     'features/mcp-servers/store/mcp-servers.ts',
     'features/skills/store/skills.ts',
@@ -121,17 +120,6 @@ export const notYet = {
   'features/record/store/erasure/session-rows.ts': ['features/schedules/store/schedules.ts'],
   'features/record/store/retention.ts': ['features/skills/store/expire-drafts.ts'],
   'features/schedules/store/schedules.ts': ['features/agents/store/stored-agents.ts'],
-  'platform/objects/planned-job.ts': ['runtime/session/types/schedule-object.ts'],
-  'platform/routes/error-response.ts': ['runtime/session/requests/begun.ts'],
-  'platform/routes/errors.ts': ['runtime/session/requests/begun.ts'],
-  'platform/routes/headers.ts': ['runtime/session/types/submission.ts'],
-  'platform/routes/request.ts': ['runtime/session/types/submission.ts'],
-  'platform/routes/targets.ts': ['runtime/session/types/runtime.ts'],
-  'platform/routes/types.ts': [
-    'features/access/types/oauth.ts',
-    'features/access/types/request-limits.ts',
-    'runtime/session/types/telemetry.ts',
-  ],
   'runtime/catalog/compose.ts': ['runtime/session/types/session-api.ts'],
   'runtime/catalog/output-tool.ts': ['runtime/session/types/session-api.ts'],
   'runtime/catalog/stored-tools.ts': ['runtime/session/types/runtime.ts'],
@@ -139,7 +127,6 @@ export const notYet = {
   'runtime/catalog/types/plugin-catalog.ts': ['runtime/session/types/runtime.ts'],
   'runtime/session/requests/own.ts': ['features/schedules/types/schedule-keeper.ts'],
   'runtime/session/requests/run-requests.ts': ['surfaces/sessions/client-tools.ts'],
-  'surfaces/console/front.ts': ['features/record/routes/health.ts'],
 }
 
 /** The public files of a room: its types, and what handlers of routes share about sessions (`requests/`). */

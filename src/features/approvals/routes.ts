@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { approvalEntrySchema } from '#runtime/session/types/approval-schemas.ts'
 import { defaultListLimit } from '#platform/routes/queries.ts'
 import { installers, pluginReaders } from '#platform/routes/roles.ts'
@@ -12,7 +13,10 @@ import { approvalsQuery, inboxDecision, inboxDecisions } from './routes/requests
 const entry = approvalEntrySchema.meta({ id: 'Approval' })
 const id = 'The entry’s id: `apr_` and 22 characters.'
 
-/** `/api/operator/approvals…`: calls of all sessions that wait for approval. An author sees those that wait for an author. */
+/**
+ * `/api/operator/approvals…`: calls of all sessions that wait for approval. An author sees those that wait for an
+ * author.
+ */
 export default [
   route('GET /api/operator/approvals', {
     roles: pluginReaders,
@@ -31,7 +35,7 @@ export default [
       const { state = 'open', limit = defaultListLimit, after, ...more } = query
       const [atMs, id] = after?.split('-') ?? []
       const { entries, next } = await approvals.list({
-        ...definedOf(more),
+        ...defined(more),
         ...(caller.role === 'author' && { approver: 'author' }),
         state,
         limit,
@@ -93,9 +97,3 @@ export default [
     },
   }),
 ] as const
-
-/** Leaves out absent fields. */
-const definedOf = <Fields extends object>(fields: Fields) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof Fields]?: NonNullable<Fields[Key]>
-  }

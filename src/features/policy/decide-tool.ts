@@ -6,10 +6,9 @@ import {
   type RuledCall,
 } from '#runtime/kernel/types/label-rules.ts'
 import type { Approver } from '#contracts/approval-words.ts'
-import { addressOf } from './types.ts'
 import { type Destination } from '#contracts/destination.ts'
 import { isOpen } from '#contracts/network-rule.ts'
-import { namedHosts } from './types.ts'
+import { addressOf, namedHosts } from './types.ts'
 import {
   isMatch,
   isMatchOfAny,

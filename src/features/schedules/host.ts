@@ -1,3 +1,4 @@
+import type { ObjectJobs } from '#platform/objects/planned-job.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Schedule, ScheduleSpec, Slot } from '#runtime/session/types/schedule.ts'
@@ -21,7 +22,6 @@ import {
   scheduleJob,
   type CreateScheduleHost,
   type ScheduleAnswer,
-  type ScheduleJobs,
 } from '#runtime/session/types/schedule-object.ts'
 import { type ScheduleRows, createScheduleRows } from './rows.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
@@ -143,7 +143,7 @@ interface Job {
 
 export interface HostDeps extends KeeperDeps {
   readonly checkUrl: CheckUrl
-  readonly createJob: (jobs: ScheduleJobs, id: string) => Job
+  readonly createJob: (jobs: ObjectJobs, id: string) => Job
 }
 
 /** Minimum delay before the next alarm, to avoid a busy loop. */

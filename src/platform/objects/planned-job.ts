@@ -1,4 +1,12 @@
-import type { ScheduleJobs } from '#runtime/session/types/schedule-object.ts'
+/** The part of an object's jobs that is used here. */
+export interface ObjectJobs {
+  readonly get: (id: string) => { readonly time: number } | undefined
+  readonly push: (job: {
+    readonly id: string
+    readonly fn: string
+    readonly time: number
+  }) => Promise<unknown>
+}
 
 /** One durable job of an object: it runs at the earliest time that was requested. */
 export interface PlannedJob {
@@ -12,7 +20,7 @@ export interface PlannedJob {
   ) => Promise<{ rescheduleAt: number } | undefined>
 }
 
-export function createPlannedJob(jobs: ScheduleJobs, id: string): PlannedJob {
+export function createPlannedJob(jobs: ObjectJobs, id: string): PlannedJob {
   /** When it is due that was asked for; undefined if there is none. */
   let dueMs: number | undefined
   return {

@@ -1,6 +1,8 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ConfigErrorCode, ModelErrorCode, RequestErrorCode } from '#contracts/errors.ts'
-import { notAgain } from '#runtime/session/requests/begun.ts'
+
+/** Tells a client's library that a repeated request would be a second run, with a second effect. */
+export const notAgain: Readonly<Record<string, string>> = { 'x-should-retry': 'false' }
 
 /** The one table code → status. A code that is not in it takes its family's status. */
 const statusByCode: Record<RequestErrorCode | ConfigErrorCode | ModelErrorCode, number> = {

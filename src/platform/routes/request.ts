@@ -1,7 +1,7 @@
-import type { Administrator } from '#contracts/keys.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
+import type { Administrator } from '#contracts/keys.ts'
 import type { Scope } from '#contracts/scopes.ts'
-import type { Submission } from '#runtime/session/types/submission.ts'
+import type { RequestTrace } from './types/trace.ts'
 
 /** Gets what a caller never sees: the error behind a 5xx. `secrets`: texts that must not be logged. */
 export type OnFault = (error: unknown, requestId: string, secrets?: readonly string[]) => void
@@ -18,7 +18,7 @@ export interface RequestContext {
   /** The client for limits and the record: the address, as Cloudflare reports it, and the request. */
   readonly client: Client
   /** The caller's W3C trace if it sent a valid one, else a new one: the same for all of a request. */
-  readonly trace: () => Pick<Submission, 'trace' | 'traceLink'>
+  readonly trace: () => RequestTrace
   /** The author of a change and its request, for the record. */
   readonly by: () => Administrator
   /** Says with the refusal which scopes a client may ask for next. */
@@ -27,7 +27,10 @@ export interface RequestContext {
   readonly noteBegun: (mayHaveBegun: boolean) => void
   /** Keeps the Worker alive until this has settled, after the answer too. */
   readonly keepAlive: (work: Promise<unknown>) => void
-  /** The response of an error. `run`: whose outcome it is, quoted instead of the request, so that a replay reads the same. */
+  /**
+   * The response of an error. `run`: whose outcome it is, quoted instead of the request, so that a replay reads the
+   * same.
+   */
   readonly refuse: (
     error: unknown,
     options?: { readonly headers?: Readonly<Record<string, string>>; readonly run?: string },

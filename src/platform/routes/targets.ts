@@ -1,7 +1,7 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { mayNameModel, type Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { AgentDescriptor } from '#contracts/agent.ts'
 import type { ModelListing, ModelStatus } from '#platform/models/types.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 
@@ -17,7 +17,13 @@ export interface HttpModels {
 
 /** The lists in which a name of an agent or a model is looked up. */
 export interface Targets {
-  readonly agents: Pick<AgentDirectory, 'list' | 'runnable' | 'isSeen'>
+  readonly agents: {
+    readonly list: () => readonly AgentDescriptor[]
+    /** An agent without a plugin, if a principal may run it now. */
+    readonly runnable?: (principal: string, id: string) => Promise<object | undefined>
+    /** Whether a principal may know of an agent of this id that needs no plugin, run it or not. */
+    readonly isSeen?: (principal: string, id: string) => Promise<boolean>
+  }
   /** Brings `agents` up to date; with the name of an unknown agent, without a cache. Never throws. */
   readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly models: HttpModels
@@ -113,6 +119,21 @@ function mayName(models: HttpModels, { models: allowed }: Reach, model: string):
   return mayNameModel(allowed, model, (one) => fullName(models, one))
 }
 
+/** The model for requests that name none; `undefined` if none is configured. */
+export function selectedModel({
+  models,
+}: {
+  readonly models: Pick<HttpModels, 'provider'>
+}): string | undefined {
+  try {
+    const { provider, model } = models.provider.select(undefined)
+    return `${provider}/${model}`
+  } catch (error) {
+    if (errorCode(error) === 'model_not_configured') return undefined
+    throw error
+  }
+}
+
 /** `<provider>/<model>`; `undefined` for one that only a substitute would answer. */
 export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): string | undefined {
   try {
@@ -126,6 +147,9 @@ export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): s
 
 /** The same for a missing model and for a model that the caller may not name. */
 export function noSuchModel(): IsolaError {
-  const message = 'There is no such model or agent. GET /v1/models lists them.'
-  return new IsolaError('request_model_not_found', message, { param: 'model' })
+  return new IsolaError(
+    'request_model_not_found',
+    'There is no such model or agent. GET /v1/models lists them.',
+    { param: 'model' },
+  )
 }

@@ -1,18 +1,31 @@
+import type { Client, Principal, Readiness } from '#contracts/operations.ts'
 import type { Context, Handler, Hono } from 'hono'
-import type { OAuthService } from '#features/access/types/oauth.ts'
-import type { Authenticate } from './types/operations.ts'
-import type { Principal, Readiness } from '#contracts/operations.ts'
-import type { RequestLimits } from '#features/access/types/request-limits.ts'
 import type { Scope } from '#contracts/scopes.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
 import type { OnFault } from './request.ts'
+
+/**
+ * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing, wrong, expired and
+ * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_rate_limited` (too many
+ * that are not known), `request_unavailable` (keys cannot be looked up; the operator key works) or
+ * `request_auth_not_configured`.
+ */
+export type Authenticate = (
+  authorization: string | undefined,
+  client?: Client,
+) => Promise<Principal>
 
 /** The dependencies of every request. Each route names its own besides. */
 export interface RequestDeps {
   readonly sources: Sources
   /** Absent where the platform lacks what sign-ins need: then keys alone let a caller in. */
-  readonly oauth?: OAuthService
+  readonly oauth?: {
+    /** The parameters of a `WWW-Authenticate: Bearer`; `undefined` where tokens are not accepted. */
+    readonly challenge: (
+      url: string,
+      about: { readonly error?: string; readonly scopes: readonly Scope[] },
+    ) => string | undefined
+  }
   /** Gets what a caller never sees: the error behind a 5xx. */
   readonly onFault?: OnFault
   /** Brings the agents up to date. Never throws. */
@@ -22,7 +35,10 @@ export interface RequestDeps {
 /** The dependencies of the app before a route answers. */
 export interface GuardDeps extends RequestDeps {
   readonly authenticate: Authenticate
-  readonly limits: Pick<RequestLimits, 'request'>
+  readonly limits: {
+    /** Throws `request_rate_limited`. */
+    readonly request: (principal: Principal) => Promise<void>
+  }
   /** Asked on every request but `/healthz`: the composition caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Further names under which clients may reach this deployment. */
@@ -33,6 +49,22 @@ export interface GuardDeps extends RequestDeps {
   }
   /** Told of every request when its answer begins. */
   readonly onRequest?: (entry: RequestEntry) => void
+}
+
+/** One request as the log has it: no address, no body, no text of a client. */
+export interface RequestEntry {
+  readonly requestId: string
+  readonly method: string
+  /** The pattern, such as `/api/sessions/:id`; `null` if there is none. */
+  readonly route: string | null
+  readonly status: number
+  /** Until the answer began. */
+  readonly ms: number
+  /** The trace of the work that it began; absent if there is none. */
+  readonly trace?: string
+  readonly role?: string
+  /** The id of the key, never the key; absent for the operator key of the deployment. */
+  readonly key?: string
 }
 
 /** The values that a request carries through the app. */

@@ -1,11 +1,10 @@
+import { invalidParams } from './older-clients.ts'
 import {
   type ServerContext,
   CLIENT_CAPABILITIES_META_KEY,
   inputRequired,
   MissingRequiredClientCapabilityError,
   PROTOCOL_VERSION_META_KEY,
-  ProtocolError,
-  ProtocolErrorCode,
   type ClientCapabilities,
   type InputRequests,
   type InputRequiredResult,
@@ -141,7 +140,7 @@ function givenTo(
 function stateOf({ context, about }: McpCall): CallState | undefined {
   const state = context.mcpReq.requestState<CallState>()
   if (state === undefined || state.about === about) return state
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
+  throw invalidParams('requestState: is of another call.')
 }
 
 /** Whether a request is of 2026-07-28, which names its protocol itself; a request of 2025 may have any value there. */

@@ -5,7 +5,7 @@ import type { Inventory } from './offered.ts'
 import { isOfSkill } from './skills.ts'
 
 /** The resources of all plugins and servers that a caller may read, each with one owner. */
-export interface OfferedResources {
+interface OfferedResources {
   readonly listed: readonly ResourceListing[]
   /** URIs and templates of several owners: none of them is offered. */
   readonly contested: readonly { readonly uri: string; readonly owners: readonly string[] }[]

@@ -1,7 +1,6 @@
+import { invalidParams } from './older-clients.ts'
 import { defined } from '#contracts/defined.ts'
 import {
-  ProtocolError,
-  ProtocolErrorCode,
   ResourceNotFoundError,
   type InputRequiredResult,
   type ReadResourceResult,
@@ -62,7 +61,7 @@ const toResource = ({ id, agent, runs, usedAtMs }: SessionListing) => ({
 function toCursor(text: string): SessionCursor {
   const [, sinceMs, id] = /^(\d{1,15})-(ses_[0-9A-Za-z]{22})$/.exec(text) ?? []
   if (sinceMs !== undefined && id !== undefined) return { sinceMs: Number(sinceMs), id }
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
+  throw invalidParams('cursor: must be the one of a page.')
 }
 
 /** A page of a conversation. Another principal's conversation looks like a missing one. */

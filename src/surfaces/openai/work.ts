@@ -13,7 +13,7 @@ import type { Ask, Submitted } from '#runtime/session/types/submit-as.ts'
 import { notingBegun } from '#runtime/session/requests/begun.ts'
 import type { OpenaiDeps } from './deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
-import { toParameters } from '#platform/routes/parameters.ts'
+import { toParameters } from '#platform/routes/limits.ts'
 import { resolveTarget } from '#platform/routes/targets.ts'
 import {
   chooseTools,

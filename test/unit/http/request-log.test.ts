@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
+import type { RequestEntry } from '#platform/routes/types.ts'
 import { createFakeApp, testKey, testSession, testTrace } from '../../fakes/http-deps.ts'
 
 function setUp(deps: Parameters<typeof createFakeApp>[0] = {}) {

@@ -7,7 +7,7 @@ import type { Role } from '#contracts/keys.ts'
 import type { AuthorizationServer, AuthRequest } from './library.ts'
 
 /** The known scopes among the requested ones; the baseline scope if there is none. */
-export function askedScopes(requested: readonly string[]): readonly Scope[] {
+function askedScopes(requested: readonly string[]): readonly Scope[] {
   const known = [...new Set(requested.filter(isScope))]
   return known.length > 0 ? known : [baselineScope]
 }

@@ -1,3 +1,4 @@
+import { invalidField } from '#platform/routes/json-shape.ts'
 import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
@@ -80,9 +81,7 @@ function checkNames(
   const index = given?.findIndex((name) => !isThere(name)) ?? -1
   if (index < 0) return
   const param = `${field}[${index}]`
-  throw new IsolaError('request_invalid', `${param}: is not there; GET /v1/models lists what is.`, {
-    param,
-  })
+  throw invalidField(param, 'is not there; GET /v1/models lists what is.')
 }
 
 async function checkPersona(deps: KeyDeps, name: string): Promise<void> {
@@ -98,8 +97,10 @@ async function checkPersona(deps: KeyDeps, name: string): Promise<void> {
 function refuseRightsAlone(request: AddFields): void {
   const param = (['agents', 'models', 'limits'] as const).find((field) => request[field])
   if (param === undefined) return
-  const message = `${param}: is for a new principal, together with its role. Another key of one that is there has the same rights.`
-  throw new IsolaError('request_invalid', message, { param })
+  throw invalidField(
+    param,
+    'is for a new principal, together with its role. Another key of one that is there has the same rights.',
+  )
 }
 
 function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
@@ -116,8 +117,7 @@ function toEnd({
   expiresAtMs,
 }: Pick<AddFields, 'expiresInMs' | 'expiresAtMs'>): KeyEnd | undefined {
   if (expiresInMs !== undefined && expiresAtMs !== undefined) {
-    const message = 'expiresInMs: cannot be sent together with expiresAtMs; send one of them.'
-    throw new IsolaError('request_invalid', message, { param: 'expiresInMs' })
+    throw invalidField('expiresInMs', 'cannot be sent together with expiresAtMs; send one of them.')
   }
   if (expiresInMs !== undefined) return { expiresInMs }
   return expiresAtMs === undefined ? undefined : { expiresAtMs }

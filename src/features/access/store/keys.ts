@@ -3,9 +3,8 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { KeyStore, KeyView, NewKey } from '../types/keys.ts'
 import type { Rights, Role } from '#contracts/keys.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { eventRow } from '#platform/d1/deployment-log.ts'
-import { rowsOf, together } from '#platform/d1/outage.ts'
-import { revokeRow } from '#platform/d1/revoke-row.ts'
+import { eventRow, revokeRow } from '#platform/d1/deployment-log.ts'
+import { rowsOf, together } from '#platform/d1/database.ts'
 
 const ofPrincipal = 'role, agents, models, daily_tokens, daily_cost_nano_usd'
 const rights = 'role, agents, models, daily_tokens AS tokens, daily_cost_nano_usd AS costNanoUsd'
@@ -144,8 +143,11 @@ const valuesOf = ({ id, principal, hash, hint, createdAtMs, expiresAtMs, persona
 ]
 
 function beingErased(): IsolaError {
-  const message = 'principal: is being erased; nobody is let in by this name until that is done.'
-  return new IsolaError('request_conflict', message, { param: 'principal' })
+  return new IsolaError(
+    'request_conflict',
+    'principal: is being erased; no key opens anything under this name until that is done.',
+    { param: 'principal' },
+  )
 }
 
 function taken(principal: string): IsolaError {

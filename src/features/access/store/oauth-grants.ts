@@ -2,9 +2,8 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
 import { isScope } from '../types/scopes.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached, rowsOf, together } from '#platform/d1/outage.ts'
-import { revokeRow } from '#platform/d1/revoke-row.ts'
+import { eventRow, revokeRow } from '#platform/d1/deployment-log.ts'
+import { reached, rowsOf, together } from '#platform/d1/database.ts'
 
 const given =
   'id, principal, client, client_name, redirect_uri, resource, scopes, signed_in_with, created_at_ms, expires_at_ms'
@@ -113,6 +112,8 @@ const valuesOf = (grant: OAuthGrant) => [
 ]
 
 function taken(): IsolaError {
-  const message = 'This page was used before. Start again from the program that sent you here.'
-  return new IsolaError('request_conflict', message)
+  return new IsolaError(
+    'request_conflict',
+    'This page was used before. Start again from the program that sent you here.',
+  )
 }

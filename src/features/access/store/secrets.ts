@@ -1,7 +1,7 @@
 import type { SecretStore } from '../types/secrets.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { rowsOf, together } from '#platform/d1/outage.ts'
+import { rowsOf, together } from '#platform/d1/database.ts'
 
 const select =
   'SELECT name, sealed, key_id AS keyId, set_by AS setBy, set_at_ms AS setAtMs FROM secrets'

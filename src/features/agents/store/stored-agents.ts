@@ -6,7 +6,7 @@ import type { AgentHead, AgentVersion } from '#runtime/session/types/stored-agen
 import type { AgentSeer, AgentStore, ListedAgent, SeenAgent } from '../types.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 /** So many of the last versions are kept, and the one in force. */
 const keptVersions = 50

@@ -5,7 +5,7 @@ import type {
 } from '#runtime/session/types/approval.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { rowsOf } from '#platform/d1/outage.ts'
+import { rowsOf } from '#platform/d1/database.ts'
 
 const select = `
   SELECT id, state, session, run, call, principal, agent, tool, approver, args_hash AS argsHash, shape, label, reason,

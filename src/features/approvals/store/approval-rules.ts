@@ -3,8 +3,8 @@ import { scopeOf, type ApprovalRule } from '#runtime/session/types/approval.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { reached, rowsOf } from '#platform/d1/outage.ts'
-import { revokeRow } from '#platform/d1/revoke-row.ts'
+import { reached, rowsOf } from '#platform/d1/database.ts'
+import { revokeRow } from '#platform/d1/deployment-log.ts'
 
 /** How many rules of one principal and tool are read: each call that would ask compares all of them. */
 const maxOfTool = 200

@@ -1,6 +1,6 @@
 import type { McpServerRow, McpServerStore } from '#runtime/catalog/types/mcp.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { rowsOf } from '#platform/d1/outage.ts'
+import { rowsOf } from '#platform/d1/database.ts'
 
 const select = `
   SELECT id, config, state, approved_hash AS approvedHash, confirmed, epoch, added_by AS addedBy,

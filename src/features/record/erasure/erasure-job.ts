@@ -1,11 +1,11 @@
-import type { ScheduleJobs } from '#runtime/session/types/schedule-object.ts'
+import type { ObjectJobs } from '#platform/objects/planned-job.ts'
 import { createPlannedJob, type PlannedJob } from '#platform/objects/planned-job.ts'
 
 export const erasureJob = 'erasure'
 
 /** The job that erases persons. One at a time: two at once would overwrite each other's counts. */
 export function createErasureJob(
-  jobs: ScheduleJobs,
+  jobs: ObjectJobs,
   { erase }: { readonly erase: () => Promise<number | undefined> },
 ): Pick<PlannedJob, 'at'> & { readonly run: () => ReturnType<PlannedJob['run']> } {
   const { at, run } = createPlannedJob(jobs, erasureJob)

@@ -2,7 +2,7 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { GivenUpRun, GivenUpRuns } from '#runtime/session/types/given-up-runs.ts'
 import type { AuditOwner } from '#runtime/session/types/audit-sink.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 const givenUp = 'run_given_up'
 

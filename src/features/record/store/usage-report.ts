@@ -9,7 +9,7 @@ import type {
 } from '../types/operations.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { platformSums, toPlatform } from '#platform/d1/platform-sql.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 import { othersBetween, spendingBetween, sumsBetween } from './report-sql.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { RequestEntry } from '#runtime/session/types/telemetry.ts'
+import type { RequestEntry } from '#platform/routes/types.ts'
 import type { LogLevel } from '../types/telemetry-settings.ts'
 import { createRedactor, type Redact } from '../redactor.ts'
 

@@ -6,10 +6,9 @@ import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import { cronOfManifest, toScheduleSpec, toWhen, workOfPlugin } from '../types/schedule-spec.ts'
 import type { ScheduledWork, ScheduleSpec, When } from '#runtime/session/types/schedule.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
-import { warningsOf } from '#platform/routes/small-limits.ts'
-import { toLimits } from '#platform/routes/limits.ts'
+import { warningsOf, toLimits } from '#platform/routes/limits.ts'
 import { checkModel, lookForAgent, orchestrator, type Targets } from '#platform/routes/targets.ts'
 import { toListing } from './listing.ts'
 import {

@@ -2,9 +2,6 @@ import type { Reply } from '#contracts/reply.ts'
 import type { Submitted } from '../types/submit-as.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
-/** Tells a client's library that a repeated request would be a second run, with a second effect. */
-export const notAgain: Readonly<Record<string, string>> = { 'x-should-retry': 'false' }
-
 /**
  * Notes for the request's error response that a run may have begun. A refusal takes the note back: nothing has begun.
  * A connection to the session that broke says neither; with an idempotency key the repeated request joins the run.

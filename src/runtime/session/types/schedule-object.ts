@@ -1,3 +1,4 @@
+import type { ObjectJobs } from '#platform/objects/planned-job.ts'
 import type { ForgottenText } from './forgotten-text.ts'
 import type { ScheduledAgent } from './agent-schedules.ts'
 import type { Emitted, SubscriptionOwner } from './event-bus.ts'
@@ -158,16 +159,6 @@ export interface ScheduleApi {
   readonly schedules: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
 }
 
-/** The part of an object's jobs that schedules need. */
-export interface ScheduleJobs {
-  readonly get: (id: string) => { readonly time: number } | undefined
-  readonly push: (job: {
-    readonly id: string
-    readonly fn: string
-    readonly time: number
-  }) => Promise<unknown>
-}
-
 /** The name of the job by which an object's schedules wake it. */
 export const scheduleJob = 'schedules'
 
@@ -184,7 +175,7 @@ export interface ScheduleHost {
 export type CreateScheduleHost<Storage> = (
   storage: Storage,
   lifecycle: {
-    readonly jobs: ScheduleJobs
+    readonly jobs: ObjectJobs
     readonly start: () => Promise<void>
     readonly rearmAlarm: () => Promise<void>
   },

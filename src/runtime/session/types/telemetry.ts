@@ -31,19 +31,3 @@ export interface Telemetry {
   /** Takes a bounded time. Never rejects. */
   readonly export: (run: RunRecord) => Promise<ExportOutcome>
 }
-
-/** One request as the log has it: no address, no body, no text of a client. */
-export interface RequestEntry {
-  readonly requestId: string
-  readonly method: string
-  /** The pattern, such as `/api/sessions/:id`; `null` if there is none. */
-  readonly route: string | null
-  readonly status: number
-  /** Until the answer began. */
-  readonly ms: number
-  /** The trace of the work that it began; absent if there is none. */
-  readonly trace?: string
-  readonly role?: string
-  /** The id of the key, never the key; absent for the operator key of the deployment. */
-  readonly key?: string
-}

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
 import type { ItemsPage, ItemsQuery, SaidItem } from '#runtime/session/types/said-item.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/answer.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { invalid } from '../history.ts'
 import { parseItemOf, toCallId, toItemId } from '../wire-ids.ts'
