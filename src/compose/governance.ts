@@ -8,11 +8,18 @@ import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#runtime/catalog/types/trust.ts'
 import { createAnswerGuard } from '#features/policy/answers/answer-guard.ts'
 import { createLogins } from '#features/access/logins.ts'
-import { createCredentialState } from '#features/access/credential-state.ts'
-import { createCostLimits } from '#features/access/cost-limits.ts'
+import {
+  createCredentialState,
+  createMayBegin,
+  createMayGoOn,
+  type MayBeginOptions,
+} from '#features/access/may-begin.ts'
+import {
+  createCostLimits,
+  createLimitsOf,
+  type LimitsOfOptions,
+} from '#features/access/limits-of.ts'
 import { createKeyAdministration } from '#features/access/key-administration.ts'
-import { createLimitsOf, type LimitsOfOptions } from '#features/access/limits-of.ts'
-import { createMayBegin, createMayGoOn, type MayBeginOptions } from '#features/access/may-begin.ts'
 import type { openOAuth as OpenOAuth, OAuthParts } from './sign-in.ts'
 import { createTryPolicy } from '#features/policy/decide-tool.ts'
 import { createLivePolicy, type LivePolicyDeps } from '#features/policy/live-policy.ts'
@@ -22,11 +29,16 @@ import {
   type PrincipalNamespace,
 } from '#features/access/principal-ledger.ts'
 import { createLearnedSecrets, createRedactor } from '#features/record/redactor.ts'
-import { createSealing, type MasterKeys } from '#features/access/secrets/sealing.ts'
-import { createSecretAdministration } from '#features/access/secrets/secret-administration.ts'
-import type { SecretAdministrationDeps } from '#features/access/secrets/secret-administration.ts'
-import { createSecretReader } from '#features/access/secrets/secret-reader.ts'
-import { createStateKey } from '#features/access/secrets/state-key.ts'
+import {
+  createSealing,
+  type MasterKeys,
+  createSecretReader,
+  createStateKey,
+} from '#features/access/secrets/sealing.ts'
+import {
+  createSecretAdministration,
+  type SecretAdministrationDeps,
+} from '#features/access/secrets/secret-administration.ts'
 import { createRequestLimits, type RequestLimitsOptions } from '#features/access/request-limits.ts'
 import { composeTelemetry, type OtlpConfig } from '#features/record/telemetry/compose.ts'
 import { createLogWriter, type LogWriterOptions } from '#features/record/telemetry/log-writer.ts'

@@ -19,8 +19,8 @@ import {
   otlpEndpoint,
   otlpHeaders,
 } from '#features/record/types/telemetry-settings.ts'
-import { dailyCostUsd, dailyTokens } from '#features/access/daily-limits.ts'
-import { oidcSettings, toOidc } from '#features/access/oauth/oidc/oidc-settings.ts'
+import { dailyCostUsd, dailyTokens } from '#features/access/limits-of.ts'
+import { oidcSettings, toOidc } from '#features/access/oauth/oidc/people.ts'
 
 const dayMs = 86_400_000
 /** A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. */

@@ -7,7 +7,7 @@ import { zeroUsage } from '#contracts/lease.ts'
 import { mcpServerSchema } from '#runtime/catalog/types/mcp.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { flowOf } from '../../src/features/mcp-servers/server-flow.ts'
+import { flowOf } from '../../src/features/mcp-servers/server-entries.ts'
 import { toolEntry, toolsetOf } from '../fakes/kernel.ts'
 
 /** A way by which a stranger's text comes before a model. */

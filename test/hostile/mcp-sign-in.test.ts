@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mayBeAsked } from '../../src/features/mcp-servers/same-site.ts'
+import { mayBeAsked } from '../../src/features/mcp-servers/guarded-fetch.ts'
 import { createAuthWorld, here, type FakeAuth } from '../fakes/mcp-sign-in.ts'
 
 const stateOf = (url: string) => new URL(url).searchParams.get('state') ?? ''

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import type { McpItem } from '../../src/runtime/catalog/types/mcp.ts'
-import { compare } from '../../src/features/mcp-servers/compare.ts'
+import { compare } from '../../src/features/mcp-servers/approve-items.ts'
 import { listAll } from '../../src/features/mcp-servers/list-all.ts'
 import { createLinkWorld } from '../fakes/mcp-link.ts'
 import { createFakeMcp, type FakeTool } from '../fakes/mcp-server.ts'

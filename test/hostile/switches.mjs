@@ -20,7 +20,7 @@ export default [
     name: 'mcp-login-state',
     what: 'T28: a sign-in ends with the state that it began with',
     test: 'mcp-sign-in.test.ts',
-    file: 'src/features/mcp-servers/oauth/finish-login.ts',
+    file: 'src/features/mcp-servers/oauth/sign-in.ts',
     find: "state !== '' && login.state === state",
     replace: "state !== ''",
   },

@@ -6,11 +6,11 @@ import {
 } from '#runtime/session/types/principal.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { CredentialRow, HeldRows, HolderRow } from './held-rows.ts'
+import type { CredentialRow, HeldRows } from './held-rows.ts'
+import { answerWithin, sideBySide } from './ask-sessions.ts'
 
 /** How many sessions are called at the same time. */
 const width = 32
-/** A session that hangs must not hold up the others. */
 const answerMs = 5_000
 /** How long after `hold`, and after each answer, a session is asked whether it still works with a credential. */
 const askEveryMs = 3_600_000
@@ -37,22 +37,7 @@ export interface CredentialWatchOptions {
  * Rows do not stay for ever: a session that was deleted, or crashed before it wrote its run, calls no `release`, so
  * each session is asked from time to time whether it still works with the credential.
  */
-export interface CredentialWatch {
-  /**
-   * One synchronous step. @returns The credential already known to have ended; an end found later is sent to the
-   * session.
-   */
-  readonly hold: (request: HeldWorkRequest) => EndedCredential | undefined
-  readonly release: (request: HeldWorkRequest) => void
-  /**
-   * Asks the database about all open credentials, and tells the sessions whose credential ended. Never rejects.
-   * @returns When to look again, epoch milliseconds.
-   */
-  readonly look: () => Promise<number | undefined>
-  readonly isNeeded: () => boolean
-}
-
-export function createCredentialWatch(options: CredentialWatchOptions): CredentialWatch {
+export function createCredentialWatch(options: CredentialWatchOptions) {
   const { rows, sessions, stateOf, clock, checkEveryMs, wakeAt } = options
   let failures = 0
   /** Sessions being asked now, by credential and session; true if `hold` was called again meanwhile. */
@@ -72,9 +57,13 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
   /** @returns Whether all sessions acknowledged the end of their credential. */
   const tell = async (): Promise<boolean> => {
     let areReached = true
-    await sideBySide(untold(), async ({ ended, holder }) => {
-      if (await isTold(ended, holder, options)) rows.release(ended.id, holder)
-      else areReached = false
+    await sideBySide(untold(), width, async ({ ended, holder }) => {
+      const isTold = await answerWithin(answerMs, clock, async () => {
+        await sessions.at(holder.session).endHeld(ended.id, whyEnded(ended))
+        return true
+      })
+      if (isTold) rows.release(ended.id, holder)
+      else areReached = false // the delivery is retried
     })
     return areReached
   }
@@ -84,11 +73,13 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     const due = rows.toAsk(nowMs, nowMs + askEveryMs)
     for (const { credential, session } of due)
       rows.askLater(credential, session, nowMs + askEveryMs)
-    await sideBySide(due, async ({ credential, ...holder }) => {
+    await sideBySide(due, width, async ({ credential, ...holder }) => {
       const { session } = holder
       const key = keyOf(credential, session)
       asking.set(key, false)
-      const works = await answerOf(() => sessions.at(session).worksWith(credential), options)
+      const works = await answerWithin(answerMs, clock, () =>
+        sessions.at(session).worksWith(credential),
+      )
       // A new run may have begun since the question: then the row stays.
       if (works === false && asking.get(key) === false) rows.release(credential, holder)
       asking.delete(key)
@@ -117,7 +108,11 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
   const retry = () => wakeAt(clock.nowMs() + againMs)
 
   return {
-    hold({ session, credentials, upTo }) {
+    /**
+     * One synchronous step. @returns The credential already known to have ended; an end found later is sent to the
+     * session.
+     */
+    hold({ session, credentials, upTo }: HeldWorkRequest): EndedCredential | undefined {
       for (const id of credentials) {
         rows.hold(id, { session, upTo }, clock.nowMs() + askEveryMs)
         if (asking.has(keyOf(id, session))) asking.set(keyOf(id, session), true)
@@ -129,10 +124,14 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
       if (ended || unchecked.length > 0) soon(unchecked).catch(retry)
       return ended
     },
-    release({ session, credentials, upTo }) {
+    release({ session, credentials, upTo }: HeldWorkRequest): void {
       for (const id of credentials) rows.release(id, { session, upTo })
     },
-    async look() {
+    /**
+     * Asks the database about all open credentials, and tells the sessions whose credential ended. Never rejects.
+     * @returns When to look again, epoch milliseconds.
+     */
+    async look(): Promise<number | undefined> {
       try {
         rows.prune()
         const open = rows.credentials().filter(({ ended }) => ended === undefined)
@@ -151,38 +150,3 @@ const endedOf = ({ id, ended }: CredentialRow): EndedCredential | undefined =>
   ended && { id, reason: ended }
 
 const keyOf = (credential: string, session: string): string => `${credential} ${session}`
-
-async function sideBySide<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = [...items]
-  const workOff = async () => {
-    for (let next = waiting.pop(); next; next = waiting.pop()) await work(next)
-  }
-  await Promise.all(Array.from({ length: Math.min(width, waiting.length) }, workOff))
-}
-
-async function isTold(
-  ended: EndedCredential,
-  { session }: HolderRow,
-  options: CredentialWatchOptions,
-): Promise<boolean> {
-  const tell = async () => {
-    await options.sessions.at(session).endHeld(ended.id, whyEnded(ended))
-    return true
-  }
-  return (await answerOf(tell, options)) ?? false // false: the delivery is retried
-}
-
-/** The session's answer, or `undefined` if it fails or takes longer than `answerMs`. */
-async function answerOf<T>(
-  ask: () => Promise<T>,
-  { clock }: Pick<CredentialWatchOptions, 'clock'>,
-): Promise<T | undefined> {
-  const late = new AbortController()
-  try {
-    return await Promise.race([ask(), clock.sleep(answerMs, late.signal).then(() => undefined)])
-  } catch {
-    return undefined
-  } finally {
-    late.abort()
-  }
-}

@@ -1,9 +1,11 @@
 import type {
+  PrincipalTiming,
   DayAmount,
   DayLeaseRequest,
   DayUsage,
-  PrincipalTiming,
 } from '#runtime/session/types/principal.ts'
+import type { RunSpending } from '#runtime/session/types/submission.ts'
+import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
 import type { Reply } from '#contracts/reply.ts'
 import {
   besides,
@@ -19,11 +21,74 @@ import {
   toAmount,
   type Granted,
 } from './day.ts'
-import { createLeaseChecks, type LeaseChecks } from './lease-checks.ts'
-import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
+
+const maxPauseMs = 3_600_000
+
+/** Which open reservations a sweep asks about, when, and how the answer changes them. */
+export type LeaseChecks = ReturnType<typeof createLeaseChecks>
+
+/** Asks about an open reservation, at growing intervals while its run goes on. */
+function createLeaseChecks(
+  rows: PrincipalRows,
+  options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
+    readonly settle: (
+      run: string,
+      spent: RunSpending['usage'],
+      nowMs: number,
+      step: number | undefined,
+    ) => void
+  },
+) {
+  const { sweepEveryMs, settle } = options
+  return {
+    /** When a sweep is to look again, epoch milliseconds; `undefined` if no reservation is open. */
+    nextMs(nowMs: number): number | undefined {
+      const times = rows.leases().map((lease) => nextCheck(lease, nowMs))
+      return times.length === 0 ? undefined : Math.min(...times)
+    },
+    /**
+     * The reservations whose session is to be asked now. A reservation that a sweep meets for the first time waits for
+     * the next sweep: its run may not be written yet, and no clock says how old it is (docs/reliability.md F29).
+     */
+    start(nowMs: number): readonly LeaseRow[] {
+      const due = rows.leases().filter((lease) => nextCheck(lease, nowMs) <= nowMs)
+      const met = due.filter(({ checks }) => checks === 0)
+      if (met.length > 0)
+        rows.together(() => met.forEach(({ run }) => rows.checkLater(run, nowMs + sweepEveryMs)))
+      return due.filter(({ checks }) => checks > 0)
+    },
+    /** Takes the session's answer about such a run; `undefined` if the session did not answer. */
+    finish(run: string, spending: RunSpending | undefined, nowMs: number): void {
+      const lease = rows.lease(run)
+      // Settled meanwhile, or settled and reserved again: the session's answer is older than that.
+      if (!lease || lease.checks === 0) return
+      rows.together(() => {
+        const isSettled = spending?.state === 'over' || spending?.state === 'parked'
+        if (isSettled) settle(run, spending.usage, nowMs, spending.step)
+        else if (spending?.state === 'unknown') rows.closeLease(run)
+        // The reservation is still open if the run went on after it was asked.
+        if (rows.lease(run)) rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
+      })
+    },
+  }
+}
+
+/** A clock that was set back must not delay a check by more than the longest pause (docs/reliability.md F29). */
+const nextCheck = ({ nextCheckMs }: LeaseRow, nowMs: number): number =>
+  nextCheckMs > nowMs + maxPauseMs ? nowMs : Math.max(nextCheckMs, nowMs)
+
+/** Asks ever less often about a run that goes on or is parked for days: each question wakes its session. */
+function pauseAfter(
+  { checks }: LeaseRow,
+  spending: RunSpending | undefined,
+  sweepEveryMs: number,
+): number {
+  return spending ? Math.min(sweepEveryMs * 2 ** checks, maxPauseMs) : sweepEveryMs
+}
 
 /**
- * The days of one principal. Invariant, for every day at every moment: settled + reserved ≤ limit. The exceptions are
+ * The days of one principal, in its object: reserves, settles, and frees reservations of runs that never began.
+ * Synchronous. Invariant, for every day at every moment: settled + reserved ≤ limit. The exceptions are
  * booked overruns: a run that spent more than it reserved, or a limit that was lowered. After an overrun nothing more
  * is granted. Each verb is one synchronous step, because read, await, write would lose updates.
  *
@@ -35,21 +100,10 @@ import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
  * Settlements and reservations of a run may arrive in any order. Each names its step; a message of an earlier step
  * than the stored one is late and changes nothing.
  */
-export interface DayLedger {
-  readonly reserve: (request: DayLeaseRequest, limits: DayAmount, nowMs: number) => Reply<DayAmount>
-  readonly settle: (run: string, spent: DayAmount, nowMs: number, step?: number) => void
-  readonly usage: (limits: DayAmount, nowMs: number, run?: string) => DayUsage
-  readonly checks: LeaseChecks
-}
-
-/**
- * Books a principal's days in its object: reserves, settles, and frees reservations of runs that never began.
- * Synchronous.
- */
 export function createDayLedger(
   rows: PrincipalRows,
   { sweepEveryMs, keepUsageDays }: PrincipalTiming,
-): DayLedger {
+) {
   const today = (nowMs: number) => laterDay(dayOf(nowMs), rows.lastDay())
 
   const openDay = (nowMs: number): string => {
@@ -60,7 +114,7 @@ export function createDayLedger(
     return day
   }
 
-  const settle: DayLedger['settle'] = (run, spent, nowMs, step) => {
+  const settle = (run: string, spent: DayAmount, nowMs: number, step?: number): void => {
     const known = rows.progress(run)
     if (step !== undefined && step < known.step) return
     const lease = rows.lease(run)
@@ -103,7 +157,11 @@ export function createDayLedger(
   }
 
   return {
-    reserve: ({ run, session, asked, step = 0 }, limits, nowMs) => {
+    reserve(
+      { run, session, asked, step = 0 }: DayLeaseRequest,
+      limits: DayAmount,
+      nowMs: number,
+    ): Reply<DayAmount> {
       const known = rows.progress(run)
       const at = Math.max(step, known.step)
       const open = rows.lease(run)
@@ -133,8 +191,9 @@ export function createDayLedger(
       })
       return { ok: true, value: toAmount(plus(base, amount)) }
     },
-    settle: (...settlement) => rows.together(() => settle(...settlement)),
-    usage(limits, nowMs, run) {
+    settle: (...settlement: Parameters<typeof settle>) =>
+      rows.together(() => settle(...settlement)),
+    usage(limits: DayAmount, nowMs: number, run?: string): DayUsage {
       const day = today(nowMs)
       const open = run === undefined ? undefined : rows.lease(run)
       const leases = rows.leases().filter((lease) => lease.day === day)

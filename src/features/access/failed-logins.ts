@@ -16,11 +16,6 @@ const maxRecords = 100
 const everybody = ''
 const recorded = ' recorded'
 
-/** Counts wrong keys by address and key, each for a window that begins with the first of them. */
-export interface FailedLoginLog {
-  readonly failed: (failed: FailedLogin, nowMs: number) => FailedLoginVerdict
-}
-
 const table = `
   CREATE TABLE IF NOT EXISTS failed_logins (${tablesMark}
     address TEXT NOT NULL, key TEXT NOT NULL, since_ms INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -33,8 +28,11 @@ const upsert = `
   ON CONFLICT (address, key) DO UPDATE SET count = count + 1
   RETURNING count`
 
-/** Counts wrong keys by address in one object of its own, and decides which failures go on the record. */
-export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog {
+/**
+ * Counts wrong keys by address and key in one object of its own, each for a window that begins with the first of them,
+ * and decides which failures go on the record.
+ */
+export function createFailedLoginLog(storage: PrincipalStorage) {
   const { sql } = storage
   const numberIn = (query: string, ...values: (string | number)[]) =>
     Number(Object.values(sql.exec(query, ...values).toArray()[0] ?? {})[0] ?? 0)
@@ -65,7 +63,10 @@ export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog 
       ...defined({ record }),
     }
   }
-  return { failed: (failed, nowMs) => storage.transactionSync(() => fail(failed, nowMs)) }
+  return {
+    failed: (failed: FailedLogin, nowMs: number) =>
+      storage.transactionSync(() => fail(failed, nowMs)),
+  }
 }
 
 /** A clock that went back must not keep a window open for longer than a window. */

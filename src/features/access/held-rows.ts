@@ -11,30 +11,9 @@ export interface CredentialRow {
   readonly ended?: EndedCredential['reason']
 }
 
-export interface HolderRow {
+interface HolderRow {
   readonly session: string
   readonly upTo: number
-}
-
-/** Which sessions work with which credentials. Synchronous; the tables are made with the first row. */
-export interface HeldRows {
-  /** @param askAtMs When to ask the session whether it still works with the credential. Ignored for a known row. */
-  readonly hold: (credential: string, holder: HolderRow, askAtMs: number) => void
-  /** Removes the row unless a later run has taken it (`upTo` is higher). */
-  readonly release: (credential: string, holder: HolderRow) => void
-  readonly holders: (credential: string) => readonly HolderRow[]
-  /** Rows whose session is to be asked now, and rows whose time lies beyond `latestMs`: a clock was set back. */
-  readonly toAsk: (
-    nowMs: number,
-    latestMs: number,
-  ) => readonly (HolderRow & { readonly credential: string })[]
-  readonly askLater: (credential: string, session: string, askAtMs: number) => void
-  readonly credential: (id: string) => CredentialRow | undefined
-  readonly credentials: () => readonly CredentialRow[]
-  /** An end is final: an older answer of the database does not undo it. */
-  readonly note: (id: string, state: CredentialState) => void
-  /** Forgets credentials without a session; the database is asked again at the next `hold`. */
-  readonly prune: () => void
 }
 
 /** How many sessions are asked at once: each question wakes a session. */
@@ -49,7 +28,11 @@ const tables = `
     PRIMARY KEY (credential, session)
   ) STRICT, WITHOUT ROWID;`
 
-export function createHeldRows({ sql }: Pick<PrincipalStorage, 'sql'>): HeldRows {
+/** Which sessions work with which credentials. Synchronous; the tables are made with the first row. */
+export type HeldRows = ReturnType<typeof createHeldRows>
+
+/** The tables of credentials and the sessions that hold them. */
+export function createHeldRows({ sql }: PrincipalStorage) {
   let isMade = false
   const exec = (query: string, ...values: (string | number)[]) =>
     sql.exec(query, ...values).toArray()
@@ -58,7 +41,8 @@ export function createHeldRows({ sql }: Pick<PrincipalStorage, 'sql'>): HeldRows
   const read: typeof exec = (...query) => (exists() ? exec(...query) : [])
 
   return {
-    hold(credential, { session, upTo }, askAtMs) {
+    /** @param askAtMs When to ask the session whether it still works with the credential. Ignored for a known row. */
+    hold(credential: string, { session, upTo }: HolderRow, askAtMs: number): void {
       if (!exists()) exec(tables)
       isMade = true
       exec('INSERT OR IGNORE INTO credentials (id) VALUES (?)', credential)
@@ -71,16 +55,18 @@ export function createHeldRows({ sql }: Pick<PrincipalStorage, 'sql'>): HeldRows
         askAtMs,
       )
     },
-    release(credential, { session, upTo }) {
+    /** Removes the row unless a later run has taken it (`upTo` is higher). */
+    release(credential: string, { session, upTo }: HolderRow): void {
       const those = 'credential = ? AND session = ? AND up_to <= ?'
       read(`DELETE FROM holders WHERE ${those}`, credential, session, upTo)
     },
-    holders: (credential) =>
+    holders: (credential: string) =>
       read(
         'SELECT session, up_to FROM holders WHERE credential = ? ORDER BY session',
         credential,
       ).map(toHolder),
-    toAsk(nowMs, latestMs) {
+    /** Rows whose session is to be asked now, and rows whose time lies beyond `latestMs`: a clock was set back. */
+    toAsk(nowMs: number, latestMs: number) {
       const due = 'ask_at_ms <= ?1 OR ask_at_ms > ?2'
       return read(
         `SELECT * FROM holders WHERE ${due} ORDER BY ask_at_ms LIMIT ${maxAsked}`,
@@ -88,28 +74,22 @@ export function createHeldRows({ sql }: Pick<PrincipalStorage, 'sql'>): HeldRows
         latestMs,
       ).map((row) => ({ credential: String(row['credential']), ...toHolder(row) }))
     },
-    askLater(credential, session, askAtMs) {
+    askLater(credential: string, session: string, askAtMs: number): void {
       const those = 'credential = ?2 AND session = ?3'
       read(`UPDATE holders SET ask_at_ms = ?1 WHERE ${those}`, askAtMs, credential, session)
     },
-    credential: (id) => read('SELECT * FROM credentials WHERE id = ?', id).map(toCredential)[0],
+    credential: (id: string) =>
+      read('SELECT * FROM credentials WHERE id = ?', id).map(toCredential)[0],
     credentials: () => read('SELECT * FROM credentials ORDER BY id').map(toCredential),
-    note(id, state) {
+    /** An end is final: an older answer of the database does not undo it. */
+    note(id: string, state: CredentialState): void {
+      const sql = 'UPDATE credentials SET checked = 1, '
       if (state.state === 'ended')
-        read(
-          'UPDATE credentials SET checked = 1, ended = coalesce(ended, ?2) WHERE id = ?1',
-          id,
-          state.reason,
-        )
-      else if (state.endsAtMs === undefined)
-        read('UPDATE credentials SET checked = 1, ends_at_ms = NULL WHERE id = ?1', id)
-      else
-        read(
-          'UPDATE credentials SET checked = 1, ends_at_ms = ?2 WHERE id = ?1',
-          id,
-          state.endsAtMs,
-        )
+        read(`${sql} ended = coalesce(ended, ?2) WHERE id = ?1`, id, state.reason)
+      // 0 stands for an end that is not set, since a value of ours is never NULL.
+      else read(`${sql} ends_at_ms = nullif(?2, 0) WHERE id = ?1`, id, state.endsAtMs ?? 0)
     },
+    /** Forgets credentials without a session; the database is asked again at the next `hold`. */
     prune: () =>
       void read('DELETE FROM credentials WHERE id NOT IN (SELECT credential FROM holders)'),
   }

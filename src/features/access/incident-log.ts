@@ -6,13 +6,6 @@ import type { PrincipalStorage } from './principal-rows.ts'
 const maxIncidents = 200
 const maxMessageChars = 1_000
 
-/** Incidents for the operator: one row for each kind in a session, the last 200 of them. */
-export interface IncidentLog {
-  readonly report: (incident: Incident, nowMs: number) => void
-  /** Newest first. */
-  readonly list: (limit: number) => readonly IncidentRecord[]
-}
-
 // `place` orders by the last report, and no clock can reorder it.
 const table = `
   CREATE TABLE IF NOT EXISTS incidents (${tablesMark}
@@ -32,12 +25,12 @@ const upsert = `
  * The last 200 incidents of all sessions, in the operator's object. A kind in one session is one row, until it is
  * over.
  */
-export function createIncidentLog(storage: PrincipalStorage): IncidentLog {
+export function createIncidentLog(storage: PrincipalStorage) {
   const { sql } = storage
   const exists = () =>
     sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'incidents'`).toArray().length > 0
   return {
-    report({ kind, session, run, message, isOver }, nowMs) {
+    report({ kind, session, run, message, isOver }: Incident, nowMs: number): void {
       if (isOver) {
         if (exists())
           sql.exec('DELETE FROM incidents WHERE kind = ? AND session = ?', kind, session)
@@ -52,7 +45,8 @@ export function createIncidentLog(storage: PrincipalStorage): IncidentLog {
         )
       })
     },
-    list(limit) {
+    /** Newest first. */
+    list(limit: number): readonly IncidentRecord[] {
       if (!exists()) return []
       return sql
         .exec('SELECT * FROM incidents ORDER BY place DESC LIMIT ?', limit)

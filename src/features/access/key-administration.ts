@@ -1,3 +1,4 @@
+import { invalidField } from '#platform/routes/json-shape.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import {
@@ -120,11 +121,11 @@ function endOf(end: KeyEnd, nowMs: number): number | undefined {
   if ('expiresInMs' in end && end.expiresInMs !== undefined) return nowMs + end.expiresInMs
   const expiresAtMs = 'expiresAtMs' in end ? end.expiresAtMs : undefined
   if (expiresAtMs === undefined || expiresAtMs > nowMs) return expiresAtMs
-  const message = 'expiresAtMs: must be in the future, in milliseconds since 1970.'
-  throw new IsolaError('request_invalid', message, { param: 'expiresAtMs' })
+  throw invalidField('expiresAtMs', 'must be in the future, in milliseconds since 1970.')
 }
 
-function eventOf<Type extends DeploymentEventType>(
+/** The event of an administrator's change, with its request. */
+export function eventOf<Type extends DeploymentEventType>(
   type: Type,
   { principal, trace, requestId: request }: Administrator,
   atMs: number,
@@ -142,16 +143,19 @@ const shown = ({ role, agents, models, limits }: Rights) => ({
 })
 
 function isReserved(): IsolaError {
-  const message = `principal: "${reserved}" is whoever has the operator key of the deployment; choose another name.`
-  return new IsolaError('request_invalid', message, { param: 'principal' })
+  return invalidField(
+    'principal',
+    `"${reserved}" is whoever has the operator key of the deployment; choose another name.`,
+  )
 }
 
 function roleMissing(principal: string): IsolaError {
-  const message = `role: is required, since there is no principal "${principal}" yet.`
-  return new IsolaError('request_invalid', message, { param: 'role' })
+  return invalidField('role', `is required, since there is no principal "${principal}" yet.`)
 }
 
 function hasEnded(): IsolaError {
-  const message = 'This key has ended already: add another one for its principal.'
-  return new IsolaError('request_conflict', message)
+  return new IsolaError(
+    'request_conflict',
+    'This key has ended already: add another one for its principal.',
+  )
 }

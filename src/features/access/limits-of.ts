@@ -1,8 +1,63 @@
+import * as z from 'zod'
 import { errorCode } from '#contracts/errors.ts'
-import type { KeyStore } from './types/keys.ts'
+import { type KeyStore, stateOf } from './types/keys.ts'
 import type { OwnLimits } from '#contracts/keys.ts'
 import type { DayAmount } from '#runtime/session/types/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { unlimited } from '#contracts/lease.ts'
+
+/**
+ * Two settings limit a day: `ISOLA_DAILY_TOKENS`, a whole number, and `ISOLA_DAILY_COST_USD`, US dollars as a decimal
+ * number. A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. Zero is a limit too:
+ * no run may spend anything.
+ */
+export const dailyTokens = setting(/^\d{1,15}$/, 'must be a whole number, such as 2000000', Number)
+/** `ISOLA_DAILY_COST_USD`, read into billionths of a US dollar; empty is no limit. */
+export const dailyCostUsd = setting(
+  /^\d{1,6}(\.\d{1,9})?$/,
+  'must be an amount of US dollars, such as 25 or 2.50',
+  toNanoUsd,
+)
+
+function setting(form: RegExp, message: string, toAmount: (text: string) => number) {
+  return z
+    .union([z.string(), z.number()], message)
+    .optional()
+    .transform((value) => String(value ?? '').trim())
+    .refine((text) => text === '' || form.test(text), message)
+    .transform((text) => (text === '' ? unlimited : toAmount(text)))
+}
+
+/** Reads the digits, since binary fractions cannot hold every decimal: a limit is exact to the billionth. */
+function toNanoUsd(text: string): number {
+  const [whole = '0', fraction = ''] = text.split('.')
+  return Number(whole) * 1e9 + Number(fraction.padEnd(9, '0'))
+}
+
+/** The two sources of a cost limit: the deployment's settings, and keys. */
+interface CostLimitsOptions {
+  readonly defaults: () => DayAmount
+  readonly keys: Pick<KeyStore, 'list'>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+const maxKeys = 500
+
+/**
+ * Lists where this deployment limits the cost of a day, in words for an operator; empty without such a limit. Under
+ * one, a model without a price is not called. May throw: settings are wrong, or the database is away.
+ */
+export function createCostLimits({ defaults, keys, clock }: CostLimitsOptions) {
+  return async (): Promise<readonly string[]> => {
+    const all = defaults().costNanoUsd < unlimited ? ['ISOLA_DAILY_COST_USD'] : []
+    const listed = await keys.list({ limit: maxKeys })
+    const own = listed
+      .filter((key) => stateOf(key, clock.nowMs()) === 'active')
+      .filter(({ limits }) => (limits?.costNanoUsd ?? unlimited) < unlimited)
+      .map(({ principal }) => `the key of ${principal}`)
+    return [...all, ...new Set(own)]
+  }
+}
 
 /** Limits that the request's key brought are fresh for so long: its run needs no second lookup. */
 const freshMs = 5_000

@@ -1,16 +1,119 @@
-import { IsolaError } from '#contracts/errors.ts'
-import { stateOf, type KeyStore, type KeyView } from './types/keys.ts'
-import type { TokenReader, OAuthService } from './types/oauth.ts'
-import type { Authenticate } from '#platform/routes/types/operations.ts'
-import type { Client } from '#contracts/operations.ts'
-import type { RequestLimits } from './types/request-limits.ts'
-import type { Sources } from '#contracts/sources.ts'
-import { type LoginLimit, createLoginLimit } from './login-limit.ts'
-import { holderOf, operator } from './principal-of.ts'
 import { defined } from '#contracts/defined.ts'
-import type { DeploymentLog } from '#contracts/event.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
+import { stateOf, type KeyView, type KeyStore } from './types/keys.ts'
+import { lengthPrefixed } from '#contracts/objects.ts'
+import type { Client } from '#contracts/operations.ts'
+import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
+import type {
+  FailedLogin,
+  FailedLoginVerdict,
+  PrincipalApi,
+} from '#runtime/session/types/principal.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { networkOf } from './request-limits.ts'
 import type { PrincipalNamespace } from './principal-ledger.ts'
+import type { TokenReader, OAuthService } from './types/oauth.ts'
+import type { Authenticate } from '#platform/routes/types.ts'
+import type { RequestLimits } from './types/request-limits.ts'
+import { holderOf, operator } from './principal-of.ts'
+
+const maxBlocked = 1_000
+
+/** Counts and records a wrong key. */
+type LoginLimit = ReturnType<typeof createLoginLimit>
+
+/** The object that counts wrong keys, and the log that records their sums. */
+interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
+  readonly namespace: PrincipalNamespace
+  readonly log: DeploymentLog
+  readonly onFault: (error: unknown, requestId?: string) => void
+  readonly deployment?: PlatformCount
+}
+
+/**
+ * Counts wrong keys and tokens in one object of their own, so that a flood of them delays no principal's work. This
+ * isolate remembers a limited address until its window ends: further failures make no call, and the next recorded row
+ * reports them as `refused`.
+ */
+export function createLoginLimit(options: LoginLimitOptions) {
+  const { namespace, sha256, clock, log, onFault, deployment } = options
+  const name = sha256(lengthPrefixed(['failed-logins']))
+  const blocked = new Map<string, { readonly untilMs: number; count: number }>()
+
+  const ask = async (failed: FailedLogin): Promise<FailedLoginVerdict> => {
+    const api = namespace.getByName(name) as PrincipalApi
+    const reply: Reply<FailedLoginVerdict> = await api.loginFailed(failed)
+    deployment?.count(plusPlatform(reply.billed?.own, reply.billed?.others))
+    if (!reply.ok) throw new Error(reply.error.message)
+    return reply.value
+  }
+  const block = (address: string, untilMs: number) => {
+    if (blocked.size >= maxBlocked) blocked.clear()
+    blocked.set(address, { untilMs, count: 0 })
+  }
+
+  return {
+    /**
+     * Never throws: a refused caller stays refused.
+     * @param shown The key, if it is revoked or expired; or `token` for a token.
+     */
+    async failed(
+      client: Client,
+      shown: KeyView | 'token' | undefined,
+    ): Promise<{ readonly retryAfterMs?: number }> {
+      const key = shown === 'token' ? undefined : shown
+      const nowMs = clock.nowMs()
+      const address = networkOf(client.address)
+      const known = blocked.get(address)
+      if (known && nowMs < known.untilMs) {
+        known.count += 1
+        return { retryAfterMs: known.untilMs - nowMs }
+      }
+      blocked.delete(address)
+      try {
+        const { retryAfterMs, record } = await ask({ address, ...(key && { key: key.id }) })
+        if (retryAfterMs !== undefined) block(address, nowMs + retryAfterMs)
+        const refused = known?.count ?? 0
+        const isToken = shown === 'token'
+        if (record) await log.append(eventOf(record, { client, key, isToken, nowMs, refused }))
+        return retryAfterMs === undefined ? {} : { retryAfterMs }
+      } catch (error) {
+        onFault(
+          new Error(`A failed login was not counted: ${errorMessage(error)}`),
+          client.requestId,
+        )
+        return {}
+      }
+    },
+  }
+}
+
+/** The event of a failure. The shown key itself is never recorded, only its id and owner if it is a known key. */
+function eventOf(
+  { address, count, key: id }: NonNullable<FailedLoginVerdict['record']>,
+  at: {
+    readonly client: Client
+    readonly key: KeyView | undefined
+    readonly isToken: boolean
+    readonly nowMs: number
+    readonly refused: number
+  },
+): DeploymentEvent {
+  const { client, key, isToken, nowMs, refused } = at
+  const reason = key ? stateOf(key, nowMs) : isToken ? 'token' : 'unknown'
+  const data = {
+    count,
+    ...(refused > 0 && { refused }),
+    ...defined({ address }),
+    ...(address !== undefined && { reason }),
+    ...(id !== undefined && key && { key: id, owner: key.principal }),
+    ...defined({ request: client.requestId }),
+  }
+  return { type: 'login_failed', principal: '', trace: '', atMs: nowMs, data }
+}
 
 /** An access token has three parts with colons between them; a key of this deployment has no colon. */
 const tokenForm = /^[^:]+:[^:]+:[^:]+$/
@@ -84,8 +187,11 @@ async function refusal(
 ): Promise<IsolaError> {
   const verdict = await logins.failed(client, key)
   if (verdict.retryAfterMs === undefined) return unauthenticated('The key is not valid.')
-  const message = 'Too many wrong keys came from this address. Check the key, and try again later.'
-  return new IsolaError('request_login_limited', message, verdict)
+  return new IsolaError(
+    'request_login_limited',
+    'Too many wrong keys came from this address. Check the key, and try again later.',
+    verdict,
+  )
 }
 
 /** Compares all characters whatever differs, so that the time tells nothing about the hash. */
@@ -109,7 +215,7 @@ function notConfigured(): IsolaError {
 }
 
 /** Dependencies of authentication and the authorization server. */
-export interface LoginParts extends Sources {
+interface LoginParts extends Sources {
   readonly operatorKey: string | undefined
   readonly keys: KeyStore
   readonly namespace: PrincipalNamespace

@@ -1,12 +1,63 @@
 import { errorCode } from '#contracts/errors.ts'
 import { mayNameModel, type Rights, type Scope } from '#contracts/keys.ts'
 import { stateOf, type KeyStore, type KeyView } from './types/keys.ts'
-import type { GrantStore, OAuthGrant } from './types/oauth.ts'
+import { type GrantStore, type OAuthGrant, isHeld } from './types/oauth.ts'
 import type { SessionRuntime } from '#runtime/session/types/runtime.ts'
 import { scopesOfRole } from './types/scopes.ts'
-import type { Sources } from '#contracts/sources.ts'
+import type { Sources, Clock } from '#contracts/sources.ts'
 import type { Person } from './oauth/oidc/people.ts'
-import { inForce } from './successors.ts'
+import { defined } from '#contracts/defined.ts'
+import type { CredentialState } from '#runtime/session/types/principal.ts'
+
+/** A key or sign-in that may have a successor. */
+interface Followed {
+  readonly followedBy?: string
+}
+
+/** How many successors are followed. Bounded, since rows that follow one another in a ring would never end. */
+const maxSteps = 32
+
+/**
+ * The key or sign-in in force for an id: itself while it holds, else its nearest successor that holds. `undefined` if
+ * there is no such row; the last one of the chain if none holds.
+ */
+async function inForce<One extends Followed>(
+  id: string,
+  find: (id: string) => Promise<One | undefined>,
+  holds: (one: One) => boolean,
+): Promise<One | undefined> {
+  let one = await find(id)
+  for (let step = 0; one && !holds(one) && one.followedBy && step < maxSteps; step += 1)
+    one = await find(one.followedBy)
+  return one
+}
+
+/** The tables that hold the state of keys and sign-ins. */
+interface CredentialStateOptions {
+  readonly keys: Pick<KeyStore, 'find'>
+  readonly grants: Pick<GrantStore, 'find'>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
+
+/**
+ * Looks up whether work that began with a key or a sign-in may go on. An expired sign-in ends no work: its principal
+ * did not revoke it. May throw `request_unavailable`.
+ */
+export function createCredentialState({ keys, grants, clock }: CredentialStateOptions) {
+  return async (id: string): Promise<CredentialState> => {
+    if (id.startsWith('grant_')) {
+      const grant = await inForce(id, grants.find, ({ revokedAtMs }) => revokedAtMs === undefined)
+      const holds = grant && grant.revokedAtMs === undefined
+      return holds ? { state: 'active' } : { state: 'ended', reason: 'revoked' }
+    }
+    const nowMs = clock.nowMs()
+    const key = await inForce(id, keys.find, (one) => stateOf(one, nowMs) === 'active')
+    const state = key ? stateOf(key, nowMs) : 'revoked'
+    if (state !== 'active') return { state: 'ended', reason: state }
+    const endsAtMs = key?.expiresAtMs
+    return { state: 'active', ...defined({ endsAtMs }) }
+  }
+}
 
 /** The tables that say whether a principal may still do what it asked for earlier. */
 export interface MayBeginOptions {
@@ -43,9 +94,9 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
   }
   return async ({ principal, key, grant: grantId, agent, model, seesEverybody }) => {
     if (principal === 'operator' && key === undefined && grantId === undefined) return true
-    const isHeld = (one: OAuthGrant) => holds(one, principal, clock.nowMs())
-    const grant = grantId === undefined ? undefined : await inForce(grantId, grants.find, isHeld)
-    if (grantId !== undefined && !(grant && isHeld(grant))) return false
+    const holds = (one: OAuthGrant) => isHeld(one, clock.nowMs()) && one.principal === principal
+    const grant = grantId === undefined ? undefined : await inForce(grantId, grants.find, holds)
+    if (grantId !== undefined && !(grant && holds(grant))) return false
     const rights = await rightsOf(principal, key, grant)
     if (!rights || !mayTalk(rights, grant)) return false
     if (seesEverybody && !has(rights, grant, 'operator')) return false
@@ -87,9 +138,6 @@ function whyNot(
   if (model === undefined || mayNameModel(models, model, fullNameOf)) return undefined
   return { code, message: `There is no model "${model}" here for you any more.` }
 }
-
-const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>
-  grant.revokedAtMs === undefined && nowMs < grant.expiresAtMs && grant.principal === principal
 
 const talking: readonly Scope[] = ['agents', 'operator']
 

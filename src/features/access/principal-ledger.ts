@@ -52,7 +52,7 @@ export interface PrincipalNamespace {
 }
 
 /** The objects of principals, and the limits of their days. */
-export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
+interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   /** A principal's daily limits. May throw if they cannot be read: then nothing is reserved. */
   readonly limitsOf: LimitsOf
@@ -60,15 +60,14 @@ export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'
   readonly deployment?: PlatformCount
 }
 
-/** `report` for callers that must wait for the delivery: unawaited work may end with the Worker's request. */
-export interface IncidentTeller {
-  /** May throw `request_unavailable`. */
-  readonly tell: (incident: Incident) => Promise<void>
-}
-
 /** All calls to the objects of principals. */
 export interface PrincipalObjects
-  extends PrincipalLedger, PrincipalReader, PrincipalRates, IncidentTeller, HeldWork {
+  extends PrincipalLedger, PrincipalReader, PrincipalRates, HeldWork {
+  /**
+   * `report` for callers that must wait for the delivery: unawaited work may end with the Worker's request. May throw
+   * `request_unavailable`.
+   */
+  readonly tell: (incident: Incident) => Promise<void>
   /** A principal's key or sign-in may have ended: its object looks. May throw `request_unavailable`. */
   readonly lookHeld: (principal: string) => Promise<void>
   /** Empties a principal's object. @returns How many rows it had. May throw `request_unavailable`. */

@@ -15,7 +15,7 @@ export interface LeaseRow {
 }
 
 /** What a run spent in a day. */
-export interface SettledRow {
+interface SettledRow {
   readonly run: string
   readonly day: string
   readonly amount: DayAmount
@@ -41,44 +41,6 @@ export interface PrincipalStorage {
 type Row = Record<string, unknown>
 type Exec = (query: string, ...values: (string | number)[]) => Row[]
 
-interface LeaseRows {
-  readonly leases: () => readonly LeaseRow[]
-  readonly lease: (run: string) => LeaseRow | undefined
-  readonly openLease: (lease: Omit<LeaseRow, 'checks'>) => void
-  readonly closeLease: (run: string) => void
-  readonly checkLater: (run: string, nextCheckMs: number) => void
-}
-
-interface DayRows {
-  /** The last day with a reservation or a settlement. */
-  readonly lastDay: () => string | undefined
-  /** Writes the day's row, so that days do not go backwards. */
-  readonly openDay: (day: string) => void
-  readonly dropDaysBefore: (day: string) => void
-  readonly settledIn: (day: string) => DayAmount
-  readonly settled: (run: string) => SettledRow | undefined
-  /**
-   * Inserts or replaces the row, and updates the day's sum. The row of an earlier day must have left it before
-   * (`leaveSettled`).
-   */
-  readonly writeSettled: (row: SettledRow) => void
-  /** Deletes the row and subtracts it from its day's sum. */
-  readonly removeSettled: (run: string) => void
-  /** Deletes the row; its amount stays in its day's sum for good. */
-  readonly leaveSettled: (run: string) => void
-  readonly progress: (run: string) => ProgressRow
-  readonly writeProgress: (row: ProgressRow) => void
-}
-
-/**
- * The rows of one principal's days. The tables are made with the first write, so that a principal without a limit has
- * none. Every method is synchronous. `together` makes several of them one transaction, and every write happens inside
- * one.
- */
-export interface PrincipalRows extends LeaseRows, DayRows {
-  readonly together: <T>(work: () => T) => T
-}
-
 // REAL holds the sum of absurd figures too, where an integer would overflow and block every settlement.
 const tables = `
   CREATE TABLE IF NOT EXISTS days (${tablesMark}
@@ -95,8 +57,15 @@ const tables = `
     run TEXT PRIMARY KEY, step INTEGER NOT NULL, tokens REAL NOT NULL, cost_nano_usd REAL NOT NULL
   ) STRICT, WITHOUT ROWID;`
 
-/** The tables of a principal's days; none before the first write. */
-export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
+/** The tables of a principal's days. */
+export type PrincipalRows = ReturnType<typeof createPrincipalRows>
+
+/**
+ * The rows of one principal's days. The tables are made with the first write, so that a principal without a limit has
+ * none. Every method is synchronous. `together` makes several of them one transaction, and every write happens inside
+ * one.
+ */
+export function createPrincipalRows(storage: PrincipalStorage) {
   let isReady = false
   const exec: Exec = (query, ...values) => storage.sql.exec(query, ...values).toArray()
   const exists = (): boolean =>
@@ -106,7 +75,7 @@ export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
   return {
     ...createLeaseRows(exec, read),
     ...createDayRows(exec, read),
-    together(work) {
+    together<T>(work: () => T): T {
       const wasReady = exists()
       try {
         return storage.transactionSync(() => {
@@ -122,11 +91,11 @@ export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
   }
 }
 
-function createLeaseRows(exec: Exec, read: Exec): LeaseRows {
+function createLeaseRows(exec: Exec, read: Exec) {
   return {
     leases: () => read('SELECT * FROM leases ORDER BY run').map(toLease),
-    lease: (run) => read('SELECT * FROM leases WHERE run = ?', run).map(toLease)[0],
-    openLease({ run, session, day, amount, nextCheckMs }) {
+    lease: (run: string) => read('SELECT * FROM leases WHERE run = ?', run).map(toLease)[0],
+    openLease({ run, session, day, amount, nextCheckMs }: Omit<LeaseRow, 'checks'>): void {
       exec(
         `INSERT INTO leases (run, session, day, tokens, cost_nano_usd, next_check_ms)
         VALUES (?, ?, ?, ?, ?, ?)`,
@@ -138,15 +107,15 @@ function createLeaseRows(exec: Exec, read: Exec): LeaseRows {
         nextCheckMs,
       )
     },
-    closeLease: (run) => void exec('DELETE FROM leases WHERE run = ?', run),
-    checkLater(run, nextCheckMs) {
+    closeLease: (run: string) => void exec('DELETE FROM leases WHERE run = ?', run),
+    checkLater(run: string, nextCheckMs: number): void {
       const sql = 'UPDATE leases SET checks = checks + 1, next_check_ms = ? WHERE run = ?'
       exec(sql, nextCheckMs, run)
     },
   }
 }
 
-function createDayRows(exec: Exec, read: Exec): DayRows {
+function createDayRows(exec: Exec, read: Exec) {
   const settled = (run: string) =>
     read('SELECT * FROM settled WHERE run = ?', run).map(toSettled)[0]
   /** Adds to a day's sum. A late settlement brings a dropped day back. */
@@ -157,39 +126,48 @@ function createDayRows(exec: Exec, read: Exec): DayRows {
         tokens = max(0, tokens + ?2), cost_nano_usd = max(0, cost_nano_usd + ?3)`
     exec(sql, day, tokens, costNanoUsd)
   }
+  /** Deletes the row; its amount stays in its day's sum for good. */
   const leaveSettled = (run: string) => void exec('DELETE FROM settled WHERE run = ?', run)
   return {
+    /** The last day with a reservation or a settlement. */
     lastDay: () => read('SELECT day FROM days ORDER BY day DESC LIMIT 1').map(dayIn)[0],
-    openDay: (day) => void exec('INSERT OR IGNORE INTO days (day) VALUES (?)', day),
-    dropDaysBefore(day) {
+    /** Writes the day's row, so that days do not go backwards. */
+    openDay: (day: string) => void exec('INSERT OR IGNORE INTO days (day) VALUES (?)', day),
+    dropDaysBefore(day: string): void {
       exec('DELETE FROM settled WHERE day < ?', day)
       exec('DELETE FROM days WHERE day < ?', day)
       exec(`
         DELETE FROM progress WHERE run NOT IN (SELECT run FROM settled)
           AND run NOT IN (SELECT run FROM leases)`)
     },
-    settledIn: (day) => read('SELECT * FROM days WHERE day = ?', day).map(amountOf)[0] ?? nothing,
+    settledIn: (day: string) =>
+      read('SELECT * FROM days WHERE day = ?', day).map(amountOf)[0] ?? nothing,
     settled,
-    writeSettled({ run, day, amount }) {
+    /**
+     * Inserts or replaces the row, and updates the day's sum. The row of an earlier day must have left it before
+     * (`leaveSettled`).
+     */
+    writeSettled({ run, day, amount }: SettledRow): void {
       book(day, minus(amount, settled(run)?.amount ?? nothing))
       const sql =
         'INSERT OR REPLACE INTO settled (run, day, tokens, cost_nano_usd) VALUES (?, ?, ?, ?)'
       exec(sql, run, day, amount.tokens, amount.costNanoUsd)
     },
-    removeSettled(run) {
+    /** Deletes the row and subtracts it from its day's sum. */
+    removeSettled(run: string): void {
       const row = settled(run)
       if (!row) return
       book(row.day, minus(nothing, row.amount))
       leaveSettled(run)
     },
     leaveSettled,
-    progress: (run) =>
+    progress: (run: string): ProgressRow =>
       read('SELECT * FROM progress WHERE run = ?', run).map(toProgress)[0] ?? {
         run,
         step: 0,
         base: nothing,
       },
-    writeProgress({ run, step, base }) {
+    writeProgress({ run, step, base }: ProgressRow): void {
       const sql =
         'INSERT OR REPLACE INTO progress (run, step, tokens, cost_nano_usd) VALUES (?, ?, ?, ?)'
       exec(sql, run, step, base.tokens, base.costNanoUsd)

@@ -5,20 +5,14 @@ import type { PrincipalStorage } from './principal-rows.ts'
 /** How long a call counts. */
 export const rateWindowMs = 60_000
 
-/** Counts calls by key over the last minute, across all runs. */
-export interface RateWindow {
-  /** A call counts for all of the rules, or, if one of them is exceeded, for none. The same call id is counted once. */
-  readonly take: (request: RateRequest, nowMs: number) => RateVerdict
-}
-
 const table = `
   CREATE TABLE IF NOT EXISTS rate_calls (${tablesMark}
     key TEXT NOT NULL, call TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (key, call)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS rate_calls_by_time ON rate_calls (at_ms);`
 
-/** Counts calls in sliding windows, and accepts a call only if every rule allows it. */
-export function createRateWindow(storage: PrincipalStorage): RateWindow {
+/** Counts calls by key over the last minute, across all runs, and accepts a call only if every rule allows it. */
+export function createRateWindow(storage: PrincipalStorage) {
   const { sql } = storage
   const take = ({ call, rules }: RateRequest, nowMs: number): RateVerdict => {
     sql.exec(table)
@@ -37,5 +31,11 @@ export function createRateWindow(storage: PrincipalStorage): RateWindow {
       sql.exec('INSERT OR IGNORE INTO rate_calls VALUES (?, ?, ?)', key, call, nowMs)
     return {}
   }
-  return { take: (request, nowMs) => storage.transactionSync(() => take(request, nowMs)) }
+  return {
+    /**
+     * A call counts for all of the rules, or, if one of them is exceeded, for none. The same call id is counted once.
+     */
+    take: (request: RateRequest, nowMs: number) =>
+      storage.transactionSync(() => take(request, nowMs)),
+  }
 }

@@ -5,7 +5,7 @@ import type { GrantStore } from './types/oauth.ts'
 import type { PrincipalObjects } from './principal-ledger.ts'
 
 /** The tables, and the principals' objects that are told of an end. */
-export interface ToldEndsOptions {
+interface ToldEndsOptions {
   readonly keys: KeyStore
   readonly grants: GrantStore
   readonly principals: Pick<PrincipalObjects, 'lookHeld' | 'report'>

@@ -1,13 +1,13 @@
+import { invalidField } from '#platform/routes/json-shape.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { deploymentEvent, type DeploymentEvent } from '#contracts/event.ts'
-import type { Administrator } from '#contracts/keys.ts'
+import { eventOf } from './key-administration.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustAdministration, TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
 
 const idChars = 22
 
 /** The id of a public key: the same for the same key. */
-export const toKeyId = (publicKey: string, sha256: (text: string) => string): string =>
+const toKeyId = (publicKey: string, sha256: (text: string) => string): string =>
   `trust_${sha256(publicKey).slice(0, idChars)}`
 
 /** Accepts and removes the keys whose signatures make a plugin `trusted`, each with its event. */
@@ -23,25 +23,18 @@ export function createTrustAdministration({
       const addedAtMs = clock.nowMs()
       const id = toKeyId(publicKey, sha256)
       const key: TrustedKey = { id, name, publicKey, addedBy: by.principal, addedAtMs }
-      await store.add(key, eventOf('trust_added', key, { by, atMs: addedAtMs }))
+      await store.add(key, eventOf('trust_added', by, addedAtMs, { key: id, name, publicKey }))
       return key
     },
     async remove(name, by) {
       const key = (await store.list()).find((known) => known.id === name || known.name === name)
       if (!key) throw new IsolaError('request_not_found', 'There is no such key.')
-      await store.remove(key.id, eventOf('trust_removed', key, { by, atMs: clock.nowMs() }))
+      const { id, publicKey } = key
+      const data = { key: id, name: key.name, publicKey }
+      await store.remove(id, eventOf('trust_removed', by, clock.nowMs(), data))
       return key
     },
   }
-}
-
-function eventOf(
-  type: 'trust_added' | 'trust_removed',
-  { id, name, publicKey }: TrustedKey,
-  { by, atMs }: { readonly by: Administrator; readonly atMs: number },
-): DeploymentEvent {
-  const data = { key: id, name, publicKey, request: by.requestId }
-  return deploymentEvent(type, { principal: by.principal, trace: by.trace, atMs }, data)
 }
 
 /** Encodings of points of small order: with such a "key" one signature fits many texts (RFC 8032, 5.1.7). */
@@ -68,6 +61,8 @@ async function checkKey(publicKey: string): Promise<void> {
       () => false,
     ))
   if (isKey) return
-  const message = 'publicKey: is not an Ed25519 public key; `isola trust new FILE` makes a pair.'
-  throw new IsolaError('request_invalid', message, { param: 'publicKey' })
+  throw invalidField(
+    'publicKey',
+    'is not an Ed25519 public key; `isola trust new FILE` makes a pair.',
+  )
 }

@@ -8,11 +8,15 @@ import { requireApprove } from '#runtime/session/requests/for-others.ts'
 import { pause, runView } from '#runtime/session/requests/run-replies.ts'
 import { decideEntry, decideTogether, findEntry, pauseOf, type InboxDeps } from './routes/inbox.ts'
 import { approvalsQuery, inboxDecision, inboxDecisions } from './routes/requests.ts'
+import { defined } from '#contracts/defined.ts'
 
 const entry = approvalEntrySchema.meta({ id: 'Approval' })
 const id = 'The entry’s id: `apr_` and 22 characters.'
 
-/** `/api/operator/approvals…`: calls of all sessions that wait for approval. An author sees those that wait for an author. */
+/**
+ * `/api/operator/approvals…`: calls of all sessions that wait for approval. An author sees those that wait for an
+ * author.
+ */
 export default [
   route('GET /api/operator/approvals', {
     roles: pluginReaders,
@@ -31,7 +35,7 @@ export default [
       const { state = 'open', limit = defaultListLimit, after, ...more } = query
       const [atMs, id] = after?.split('-') ?? []
       const { entries, next } = await approvals.list({
-        ...definedOf(more),
+        ...defined(more),
         ...(caller.role === 'author' && { approver: 'author' }),
         state,
         limit,
@@ -93,9 +97,3 @@ export default [
     },
   }),
 ] as const
-
-/** Leaves out absent fields. */
-const definedOf = <Fields extends object>(fields: Fields) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [Key in keyof Fields]?: NonNullable<Fields[Key]>
-  }

@@ -5,16 +5,16 @@ import {
   likenessOf,
   ruleIdOf,
   scopeOf,
+  type ApprovalRules,
 } from '#runtime/session/types/approval.ts'
-import type { ApprovalRules } from '#runtime/session/types/approval.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import { zeroAmount } from '#contracts/lease.ts'
 import type { ApprovalNeed, ApprovalSubject } from '#runtime/kernel/types/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { sink } from '#contracts/label.ts'
-import type { AskedWhy, Why } from '#features/policy/live-policy.ts'
+import type { AskedWhy, Why } from '#features/policy/types.ts'
 
-export interface ToAskDeps extends Pick<Sources, 'clock' | 'sha256'> {
+interface ToAskDeps extends Pick<Sources, 'clock' | 'sha256'> {
   readonly rules: Pick<ApprovalRules, 'of'>
 }
 

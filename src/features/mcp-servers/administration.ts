@@ -17,27 +17,30 @@ import {
   confirmedTools,
   withClosed,
   withHarmless,
+  compare,
 } from './approve-items.ts'
-import { compare } from './compare.ts'
 import { lookAlikeNotes, shown } from './listing.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import { forgetPrincipal, forgetServer } from './forget.ts'
-import { ownerOf, type AtServer } from './gateway.ts'
+import { forgetPrincipal, forgetServer, ownerOf, type AtServer } from './gateway.ts'
 import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
 import { createOwnLogins, type OwnLoginDeps, type OwnLoginParts } from './own-logins.ts'
 
-/** The stores of servers and approvals, and the names that are taken. */
-interface ServerViewDeps {
-  readonly store: Pick<McpServerStore, 'find'>
-  readonly bundles: Pick<BundleStore, 'load'>
+/** The stores of servers, and the way to each server's object. */
+interface McpAdministrationDeps {
+  readonly store: McpServerStore
+  readonly catalog: Pick<PluginAdministration, 'change'>
+  readonly bundles: Pick<BundleStore, 'save' | 'load'>
+  readonly at: AtServer<OwnLoginParts | 'look' | 'finishLogin' | 'cameBack'>
+  readonly sha256: (text: string) => string
   /** Full names of the tools that are here. */
   readonly toolNames: () => Promise<readonly string[]>
+  readonly told: OwnLoginDeps['told']
 }
 
 /** The operator's view of one remote server: its row, its listing, and the differences to the approved definitions. */
-function createServerViews({ store, bundles, toolNames }: ServerViewDeps) {
+function createServerViews({ store, bundles, toolNames }: McpAdministrationDeps) {
   /** The row of an existing server; throws `request_not_found`. */
   const rowOf = async (id: string): Promise<McpServerRow> => {
     const row = await store.find(id)
@@ -77,18 +80,6 @@ function createServerViews({ store, bundles, toolNames }: ServerViewDeps) {
     notes: [...listing.notes, ...lookAlikeNotes(listing, id, await toolNames())],
   })
   return { rowOf, approvedOf, viewOf }
-}
-
-/** The stores of servers, and the way to each server's object. */
-export interface McpAdministrationDeps {
-  readonly store: McpServerStore
-  readonly catalog: Pick<PluginAdministration, 'change'>
-  readonly bundles: Pick<BundleStore, 'save' | 'load'>
-  readonly at: AtServer<OwnLoginParts | 'look' | 'finishLogin' | 'cameBack'>
-  readonly sha256: (text: string) => string
-  /** Full names of the tools that are here. */
-  readonly toolNames: () => Promise<readonly string[]>
-  readonly told: OwnLoginDeps['told']
 }
 
 /** The operator's verbs for remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */

@@ -5,7 +5,7 @@ import type { Json, JsonSchema } from '#contracts/json.ts'
 import type { McpCall, McpProgress } from '#runtime/catalog/types/mcp.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { failure, toPromptOutcome, toResourceOutcome, toToolOutcome } from './outcome.ts'
-import { isObject } from './header-checks.ts'
+import { isObject } from './definition-checks.ts'
 import { rawOf } from './raw-replies.ts'
 
 /** A call's receiver of progress, its signal, and the check of its output. */

@@ -1,6 +1,8 @@
 import { headOf } from '#contracts/cut.ts'
 import {
+  isJSONRPCRequest,
   ProtocolError,
+  type StreamableHTTPClientTransport,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -9,7 +11,31 @@ import {
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { ToolFailure } from '#contracts/tool.ts'
-import { isStreamEnd } from './stream-end.ts'
+
+/** A code of our own, outside of the codes that the protocol reserves. */
+const streamEnded = -31_999
+
+/**
+ * Fails a request whose stream ended without the answer: the library would wait for it until the time of the call is
+ * up. After an answer this has no effect.
+ */
+export function failWithStream(transport: StreamableHTTPClientTransport): void {
+  const send = transport.send.bind(transport)
+  transport.send = (message, options) =>
+    send(message, {
+      ...options,
+      onRequestStreamEnd() {
+        options?.onRequestStreamEnd?.()
+        if (!isJSONRPCRequest(message)) return
+        const error = { code: streamEnded, message: 'The stream ended without an answer.' }
+        transport.onmessage?.({ jsonrpc: '2.0', id: message.id, error })
+      },
+    })
+}
+
+/** The server may have done the call: the caller must not be told that a retry is harmless. */
+const isStreamEnd = (error: unknown): boolean =>
+  error instanceof ProtocolError && error.code === streamEnded
 
 const maxTheirsChars = 1_000
 

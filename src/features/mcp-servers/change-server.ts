@@ -1,3 +1,4 @@
+import { invalidField } from '#platform/routes/json-shape.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import {
   type McpChange,
@@ -13,7 +14,7 @@ import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 
 /** The state from which a change of the servers is decided. */
-export interface DecisionDeps {
+interface DecisionDeps {
   readonly store: McpServerStore
   readonly bundles: Pick<BundleStore, 'load'>
   readonly nowMs: () => number
@@ -174,7 +175,7 @@ function checkAddress({ url, authHosts }: McpServerConfig, checkUrl: CheckUrl): 
     for (const host of authHosts) checkUrl(`https://${host}/`)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new IsolaError('request_invalid', `url: ${message}`, { param: 'url' })
+    throw invalidField('url', message)
   }
 }
 
@@ -190,26 +191,17 @@ function checkHeaders({ headers, auth }: McpServerConfig): void {
   for (const [name, value] of Object.entries(headers)) {
     const param = `headers.${name}`
     if (auth === 'principal' && name.toLowerCase() === 'authorization')
-      throw new IsolaError(
-        'request_invalid',
-        `${param}: is what each principal signs in for; leave it out, or add the server without auth: principal (--each-signs-in).`,
-        { param },
-      )
-    if (ofTheHost.test(name))
-      throw new IsolaError('request_invalid', `${param}: is set by the host; leave it out.`, {
+      throw invalidField(
         param,
-      })
-    if (/[^\t\x20-\x7e]/.test(value))
-      throw new IsolaError(
-        'request_invalid',
-        `${param}: has a character that no header may have.`,
-        { param },
+        `is what each principal signs in for; leave it out, or add the server without auth: principal (--each-signs-in).`,
       )
+    if (ofTheHost.test(name)) throw invalidField(param, 'is set by the host; leave it out.')
+    if (/[^\t\x20-\x7e]/.test(value))
+      throw invalidField(param, 'has a character that no header may have.')
     if (credentialHeader.test(name) && !schemeAndSecret.test(value))
-      throw new IsolaError(
-        'request_invalid',
-        `${param}: must name a secret, not hold it: isola secret set NAME, then "\${secret:NAME}" in its place.`,
-        { param },
+      throw invalidField(
+        param,
+        `must name a secret, not hold it: isola secret set NAME, then "\${secret:NAME}" in its place.`,
       )
   }
 }

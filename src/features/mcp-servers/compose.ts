@@ -8,16 +8,13 @@ import type { Clock } from '#contracts/sources.ts'
 import { createMcpAdministration } from './administration.ts'
 import { wireServers } from './approved.ts'
 import { createMcpDecisions } from './change-server.ts'
-import { forgetPrincipal } from './forget.ts'
-import { createMcpGateway } from './gateway.ts'
+import { forgetPrincipal, createMcpGateway, rotateServers, createSessionEnded } from './gateway.ts'
 import type { McpServerRuntime } from './server-parts.ts'
-import { rotateServers } from './rotate.ts'
-import { createSessionEnded } from './session-ended.ts'
 import { toOfferEntries } from './offer-entries.ts'
 import { toServerEntries, type RevocationWatch } from './server-entries.ts'
 
 /** The dependencies of the room. */
-export interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
+interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
   readonly namespace: Parameters<typeof createMcpGateway>[0]['namespace']
   readonly store: McpServerStore
   readonly bundles: BundleStore

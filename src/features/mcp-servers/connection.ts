@@ -1,6 +1,6 @@
 import {
-  Client,
   StreamableHTTPClientTransport,
+  Client,
   type OAuthClientProvider,
 } from '@modelcontextprotocol/client'
 import { isIdleStream, type createGuardedFetch, mayAsk } from './guarded-fetch.ts'
@@ -10,8 +10,8 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { AskedRaw } from './in-call.ts'
+import { failWithStream } from './call-failure.ts'
 import { readingRaw } from './raw-replies.ts'
-import { failWithStream } from './stream-end.ts'
 
 const maxWaitMs = 2_000
 /** So soon what the library sends of itself, such as a cancel, is on its way. */

@@ -1,7 +1,8 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { Clock } from '#contracts/sources.ts'
 import { defined } from '#contracts/defined.ts'
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
-import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
-import type { createBackoff } from './backoff.ts'
 import { isBroken, isOurs, isSessionGone } from './call-failure.ts'
 import {
   connect,
@@ -14,8 +15,37 @@ import { mayAsk } from './guarded-fetch.ts'
 import { createInCall, type InCall } from './in-call.ts'
 import type { KeptValues } from './kept-values.ts'
 
+const maxBackoffMs = 60_000
+
+/** After failures in a row calls fail at once instead of waiting for the server: each next try comes later. */
+export function createBackoff(clock: Pick<Clock, 'nowMs'>) {
+  let failures = 0
+  let closedUntilMs = 0
+  return {
+    /** Throws while it is too early to ask it again. */
+    check({ id }: Pick<McpServerConfig, 'id'>): void {
+      if (clock.nowMs() >= closedUntilMs) return
+      throw new IsolaError(
+        'tool_failed',
+        `The MCP server ${id} did not answer just now; it is asked again in a moment.`,
+        { transient: true },
+      )
+    },
+    failed(): void {
+      failures += 1
+      closedUntilMs = clock.nowMs() + Math.min(500 * 2 ** failures, maxBackoffMs)
+    },
+    wentWell: (): void => void (failures = 0),
+    /** The next try is made at once. */
+    forget(): void {
+      failures = 0
+      closedUntilMs = 0
+    },
+  }
+}
+
 /** The dependencies of one server's connection. */
-export interface ConnectionsDeps {
+interface ConnectionsDeps {
   /** Shared by all connections of the server. */
   readonly backoff: ReturnType<typeof createBackoff>
   readonly kept: KeptValues

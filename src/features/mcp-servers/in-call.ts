@@ -17,7 +17,8 @@ type Answer = (asked: McpAsked) => Promise<Json>
 const maxHeard = 32
 
 /**
- * Which call of a connection a server asks about. Many go over one, and the protocol does not say; but a server asks over
+ * Which call of a connection a server asks about. Many go over one, and the protocol does not say; but a server asks
+ * over
  * the stream of that very call, which is read in the context of the call's own work.
  */
 export function createInCall() {
@@ -26,7 +27,10 @@ export function createInCall() {
   /** Each call of this session began after the one before had its answer: nothing of an older one can come yet. */
   let isClean = true
 
-  /** Servers of 2025-11-25 may ask over the stream of the session as well, which can only be about the one call there is. */
+  /**
+   * Servers of 2025-11-25 may ask over the stream of the session as well, which can only be about the one call there
+   * is.
+   */
   const onlyOne = (): Answer | undefined =>
     isClean && under.size === 1 ? [...under][0] : undefined
 

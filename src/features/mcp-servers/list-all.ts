@@ -9,7 +9,7 @@ import { rawOf } from './raw-replies.ts'
 import { within } from './until-aborted.ts'
 
 /** How long listing may take. Milliseconds. */
-export interface ListOptions {
+interface ListOptions {
   /** The time limit of all lists together. */
   readonly timeoutMs: number
 }

@@ -56,7 +56,7 @@ export interface RawListing {
 }
 
 /** A source of hashes and of the time. */
-export interface ListingDeps {
+interface ListingDeps {
   readonly sha256: (text: string) => string
   readonly nowMs: () => number
 }

@@ -1,4 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
+import { lazily } from '#platform/routes/lazily.ts'
 import type {
   McpCall,
   McpCaller,
@@ -23,59 +24,38 @@ async function loadParts(
  */
 export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
   return class extends DurableObject<Env> implements McpServerApi {
-    #loaded: Promise<McpServerApi> | undefined
-
     /** Parts that could not be made are made with the next call. */
-    #parts(): Promise<McpServerApi> {
-      return (this.#loaded ??= loadParts(this.ctx, runtimeOf).catch((error: unknown) => {
-        this.#loaded = undefined
-        throw error
-      }))
-    }
+    readonly #parts = lazily(() => loadParts(this.ctx, runtimeOf))
 
-    async look(config: McpServerConfig): ReturnType<McpServerApi['look']> {
+    async look(config: McpServerConfig) {
       return (await this.#parts()).look(config)
     }
 
-    async standing(config: McpServerConfig): ReturnType<McpServerApi['standing']> {
+    async standing(config: McpServerConfig) {
       return (await this.#parts()).standing(config)
     }
 
-    async call(
-      call: McpCall,
-      tell: McpCaller['tell'],
-      asked: McpCaller['asked'],
-    ): ReturnType<McpServerApi['call']> {
+    async call(call: McpCall, tell: McpCaller['tell'], asked: McpCaller['asked']) {
       return (await this.#parts()).call(call, tell, asked)
     }
 
-    async login(
-      config: McpServerConfig,
-      origin: string,
-      signer?: McpSigner,
-    ): ReturnType<McpServerApi['login']> {
+    async login(config: McpServerConfig, origin: string, signer?: McpSigner) {
       return (await this.#parts()).login(config, origin, signer)
     }
 
-    async finishLogin(
-      config: McpServerConfig,
-      query: string,
-    ): ReturnType<McpServerApi['finishLogin']> {
+    async finishLogin(config: McpServerConfig, query: string) {
       return (await this.#parts()).finishLogin(config, query)
     }
 
-    async cameBack(config: McpServerConfig, query: string): ReturnType<McpServerApi['cameBack']> {
+    async cameBack(config: McpServerConfig, query: string) {
       return (await this.#parts()).cameBack(config, query)
     }
 
-    async confirmLogin(
-      config: McpServerConfig,
-      code: string,
-    ): ReturnType<McpServerApi['confirmLogin']> {
+    async confirmLogin(config: McpServerConfig, code: string) {
       return (await this.#parts()).confirmLogin(config, code)
     }
 
-    async addSigner(principal: string): ReturnType<McpServerApi['addSigner']> {
+    async addSigner(principal: string) {
       return (await this.#parts()).addSigner(principal)
     }
 
@@ -83,11 +63,11 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       return (await this.#parts()).removeSigner(principal)
     }
 
-    async signers(): ReturnType<McpServerApi['signers']> {
+    async signers() {
       return (await this.#parts()).signers()
     }
 
-    async reseal(): ReturnType<McpServerApi['reseal']> {
+    async reseal() {
       return (await this.#parts()).reseal()
     }
 

@@ -3,8 +3,7 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpCall, McpItem, McpPin } from '#runtime/catalog/types/mcp.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/manifest-offers.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { callServer, extraMs, spendingOf, type EntryDeps } from './server-entries.ts'
-import { flowOf } from './server-flow.ts'
+import { callServer, extraMs, spendingOf, type EntryDeps, flowOf } from './server-entries.ts'
 
 /**
  * Whether a URI fits a template (RFC 6570): its fixed parts in their order, with text in between. No template becomes

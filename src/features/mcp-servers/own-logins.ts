@@ -4,7 +4,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerApi, McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import type { McpOwnLogins, McpSelf } from '#runtime/catalog/types/mcp-administration.ts'
 import { fromReply } from '#contracts/reply.ts'
-import { forgetSigner } from './forget.ts'
+import { forgetSigner } from './gateway.ts'
 import type { AtServer } from './gateway.ts'
 
 /** The methods of a server's objects that a principal's sign-in calls. */

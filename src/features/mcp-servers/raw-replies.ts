@@ -24,7 +24,8 @@ export const rawOf = (result: unknown): unknown => {
 }
 
 /**
- * The results that are read here, by readers of our own, with what the library wants to see instead of them. The library
+ * The results that are read here, by readers of our own, with what the library wants to see instead of them. The
+ * library
  * refuses a whole answer for one field that is null, and a list for one entry.
  */
 const readHere: Readonly<Record<string, Fields>> = {
@@ -39,7 +40,8 @@ const readHere: Readonly<Record<string, Fields>> = {
 const modernFields = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
 
 /**
- * A fetch whose answers are brought into the protocol's form before the library parses them: null is absent, `error: null`
+ * A fetch whose answers are brought into the protocol's form before the library parses them: null is absent, `error:
+ * null`
  * beside a result is no error, an answer in another content type is read for what it is. Texts are well-formed.
  */
 export function readingRaw(carry: Fetch): Fetch {
@@ -83,10 +85,13 @@ function valueIn(text: string): unknown {
 
 /** The messages of an event: one, or a list of them. Values that are no messages are left out. */
 function messagesIn(text: string, asked: Map<string, Asked>): readonly Fields[] {
-  const value = valueIn(wellFormedJson(text))
+  return messagesOf(valueIn(wellFormedJson(text)), asked)
+}
+
+function messagesOf(value: unknown, asked: Map<string, Asked>, only?: string): readonly Fields[] {
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
   return all.flatMap((one) => {
-    const message = toMessage(one, asked)
+    const message = toMessage(one, asked, only)
     return message ? [message] : []
   })
 }
@@ -110,11 +115,7 @@ async function readWhole(
     if (!response.ok || !looksLikeEvents.test(text)) return unread('what is no JSON')
     return withBody(response, readEvents(new Response(text).body!, asked), 'text/event-stream')
   }
-  const all = Array.isArray(value) ? (value as readonly unknown[]) : [value]
-  const messages = all.flatMap((one) => {
-    const message = toMessage(one, asked, mine.id)
-    return message ? [message] : []
-  })
+  const messages = messagesOf(value, asked, mine.id)
   if (messages.length === 0) return unread('what is no JSON-RPC message')
   // An error in the protocol's form passes whole, whatever the HTTP status.
   if (!response.ok && !messages.some((one) => 'error' in one)) return withBody(response, text)

@@ -6,7 +6,8 @@ import { isFields } from '#contracts/foreign-json.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The parts of an answer as the protocol spells them. A part that cannot be read costs that part: a text in its place says
+ * The parts of an answer as the protocol spells them. A part that cannot be read costs that part: a text in its place
+ * says
  * what was there. Base64 is taken as Python, Go and browsers write it, and a text that came as bytes is a text.
  */
 export function readBlocks(content: unknown): readonly ContentBlock[] {

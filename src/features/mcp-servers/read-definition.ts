@@ -13,7 +13,8 @@ const fields: Readonly<Record<McpItemKind, readonly string[]>> = {
 }
 
 /**
- * The definition of one entry of a list, of the fields that its kind has. A null is absent, and so is an empty list where
+ * The definition of one entry of a list, of the fields that its kind has. A null is absent, and so is an empty list
+ * where
  * an object belongs: some languages write both for nothing.
  *
  * @returns A text if it cannot be read: why.

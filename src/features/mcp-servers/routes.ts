@@ -7,9 +7,14 @@ import { noBody } from '#platform/routes/answer.ts'
 import { operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, flag, notes, object, text } from '#platform/routes/shapes.ts'
-import { missingSecrets, notSet } from './routes/missing-secrets.ts'
+import {
+  missingSecrets,
+  notSet,
+  addServerRequest,
+  approveServerRequest,
+} from './routes/requests.ts'
 import { begun } from './routes/own-login-routes.ts'
-import { addServerRequest, approveServerRequest } from './routes/requests.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
 
 interface McpServerDeps {
   readonly mcp: McpAdministration
@@ -75,7 +80,21 @@ const server = z
 const changed = {
   200: { is: 'What it came to.', json: z.object({ generation: count, notes }) },
 }
-const params = { server: 'Its id.' }
+const ofServer = {
+  params: { server: 'Its id.' },
+  body: noBody,
+  errors: [409],
+  needsAgents: true,
+} as const
+/** A change that needs no more than the server's id. */
+const changing = <What extends 'remove' | 'enable' | 'disable'>(what: What) => ({
+  ...ofServer,
+  replies: changed,
+  handle: (
+    { mcp }: McpServerDeps,
+    request: RequestContext & { readonly params: { readonly server: string } },
+  ) => mcp.change({ do: what, id: request.params.server }, changeBy(request)),
+})
 
 /** `/api/operator/mcp…`: remote MCP servers, their listings, and every change of their approvals. */
 export default [
@@ -112,7 +131,7 @@ export default [
   route('GET /api/operator/mcp/:server', {
     roles: readers,
     summary: 'A server, as it was seen last.',
-    params,
+    params: ofServer.params,
     replies: { 200: { is: 'The server.', json: server } },
     needsAgents: true,
     async handle(deps: McpServerDeps, { params, caller }) {
@@ -123,32 +142,21 @@ export default [
   route('DELETE /api/operator/mcp/:server', {
     roles: operators,
     summary: 'Removes a server.',
-    params,
-    body: noBody,
-    replies: changed,
-    errors: [409],
-    needsAgents: true,
-    handle: ({ mcp }: McpServerDeps, request) =>
-      mcp.change({ do: 'remove', id: request.params.server }, changeBy(request)),
+    ...changing('remove'),
   }),
   route('POST /api/operator/mcp/:server/look', {
     roles: operators,
     summary: 'Asks a server what it has now.',
-    params,
-    body: noBody,
+    ...ofServer,
     replies: { 200: { is: 'The server.', json: server } },
-    errors: [409],
-    needsAgents: true,
     handle: (deps: McpServerDeps, { params, caller }) => lookAt(deps, params.server, caller.id),
   }),
   route('POST /api/operator/mcp/:server/approve', {
     roles: operators,
     summary: 'Approves what was seen, with the hash it was seen under.',
-    params,
+    ...ofServer,
     body: approveServerRequest,
     replies: changed,
-    errors: [409],
-    needsAgents: true,
     handle({ mcp }: McpServerDeps, request) {
       const { items, ...seen } = request.body
       const asked = { id: request.params.server, ...seen, ...(items && { items }) }
@@ -158,11 +166,8 @@ export default [
   route('POST /api/operator/mcp/:server/login', {
     roles: operators,
     summary: 'Begins to sign in at a server.',
-    params,
-    body: noBody,
+    ...ofServer,
     replies: begun,
-    errors: [409],
-    needsAgents: true,
     handle: ({ mcp }: McpServerDeps, { params, raw }) =>
       mcp.login(params.server, new URL(raw.url).origin),
   }),
@@ -182,24 +187,12 @@ export default [
   route('POST /api/operator/mcp/:server/enable', {
     roles: operators,
     summary: 'Switches a server on.',
-    params,
-    body: noBody,
-    replies: changed,
-    errors: [409],
-    needsAgents: true,
-    handle: ({ mcp }: McpServerDeps, request) =>
-      mcp.change({ do: 'enable', id: request.params.server }, changeBy(request)),
+    ...changing('enable'),
   }),
   route('POST /api/operator/mcp/:server/disable', {
     roles: operators,
     summary: 'Switches a server off.',
-    params,
-    body: noBody,
-    replies: changed,
-    errors: [409],
-    needsAgents: true,
-    handle: ({ mcp }: McpServerDeps, request) =>
-      mcp.change({ do: 'disable', id: request.params.server }, changeBy(request)),
+    ...changing('disable'),
   }),
 ] as const
 

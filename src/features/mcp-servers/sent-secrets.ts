@@ -4,14 +4,6 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 export type RedactorOf = (values: Iterable<string>) => Redact
 type Redact = (text: string) => string
 
-/** The secrets that were sent to one server to open it. */
-export interface SentSecrets {
-  readonly add: (value: string) => void
-  readonly fromText: (text: string) => string
-  /** Of JSON: redacts all secrets in its strings, and secrets of 8 characters or more in its numbers and names. */
-  readonly fromJson: <T>(value: T) => T
-}
-
 /** As many headers as a server may have, and the newest tokens: older ones open nothing any more. */
 const maxValues = 24
 
@@ -19,14 +11,14 @@ const maxValues = 24
 const minNameChars = 8
 
 /** A server knows the secrets that open it; no reply of it repeats them (docs/security.md T4). */
-export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
+export function createSentSecrets(redactorOf: RedactorOf) {
   const values = new Set<string>()
   let redactors: readonly [Redact, Redact] | undefined
   const long = () => [...values].filter(({ length }) => length >= minNameChars)
   const current = () => (redactors ??= [redactorOf(values), redactorOf(long())])
   const fromText = (text: string): string => (values.size === 0 ? text : current()[0](text))
   return {
-    add(value) {
+    add: (value: string): void => {
       if (value === '') return
       const isKnown = values.delete(value)
       values.add(value)
@@ -36,6 +28,7 @@ export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
       redactors = undefined
     },
     fromText,
+    /** Of JSON: redacts all secrets in its strings, and secrets of 8 characters or more in its numbers and names. */
     fromJson<T>(value: T): T {
       const text = JSON.stringify(value)
       if (fromText(text) === text) return value

@@ -9,7 +9,7 @@ import { toListing } from './listing.ts'
 import type { createSentSecrets } from './sent-secrets.ts'
 
 /** The connection to read from, the store of the answer, and the redaction. */
-export interface ServerListingDeps {
+interface ServerListingDeps {
   readonly clock: Clock
   readonly sha256: (text: string) => string
   readonly kept: KeptValues

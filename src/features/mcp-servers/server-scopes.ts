@@ -11,7 +11,7 @@ interface Scope {
   readonly end: () => Promise<void>
 }
 
-export interface ServerScopesDeps<Opened> {
+interface ServerScopesDeps<Opened> {
   readonly kept: KeptValues
   readonly open: (kept: KeptValues) => Opened
   /** So many session trees have one at a time, but for those with a call under way. */

@@ -1,4 +1,3 @@
-import type { Approver } from '#contracts/approval.ts'
 import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type {
   Approvals,
@@ -14,8 +13,8 @@ import type {
 import { joinLabels, ownLabel, sink, type Label } from '#contracts/label.ts'
 import { labelOfLink } from '#runtime/kernel/types/narrow-types.ts'
 import type { PrincipalRates } from '#runtime/session/types/principal.ts'
-import { addressOf, closedAddressText } from './types.ts'
-import { type Destination, type OutsideAddress } from '#contracts/destination.ts'
+import { addressOf, closedAddressText, type AskedWhy, type Why } from './types.ts'
+import type { Destination, OutsideAddress } from '#contracts/destination.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { ToolDecision, ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { approverOf, decideTool, goesElsewhere, ratesOf } from './decide-tool.ts'
@@ -34,14 +33,6 @@ export interface LivePolicyDeps {
     subject: ApprovalSubject,
     why: Why & AskedWhy,
   ) => ReturnType<Approvals['isNeeded']>
-}
-
-/** The approver a call needs, and what the approver must see first. */
-export interface AskedWhy {
-  readonly approver: Approver
-  readonly about: string | undefined
-  /** The call's destination: the origin if its host is closed, else the name of the one place it can reach. */
-  readonly place: string | undefined
 }
 
 /** In microtasks. The calls of a turn reach a gate together, except for awaits in the gates before it. */
@@ -181,12 +172,6 @@ const namedIn = (to: Destination | undefined): string | undefined =>
 
 type Verdict = Pick<ToolDecision, 'verdict' | 'about'> & Why
 const unknown = { verdict: 'ask', reason: 'policy_unknown', rule: '' } as const
-
-/** The reason and rule of a decision, for the record. */
-export interface Why {
-  readonly reason: string
-  readonly rule: string
-}
 
 /**
  * The model gets the same message whatever the reason; the record has the reason. A closed host is named, since the

@@ -4,6 +4,21 @@ import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { openHost } from '#runtime/kernel/types/network-rule.ts'
 import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
+import type { Approver } from '#contracts/approval.ts'
+
+/** The reason and rule of a decision, for the record. */
+export interface Why {
+  readonly reason: string
+  readonly rule: string
+}
+
+/** The approver a call needs, and what the approver must see first. */
+export interface AskedWhy {
+  readonly approver: Approver
+  readonly about: string | undefined
+  /** The call's destination: the origin if its host is closed, else the name of the one place it can reach. */
+  readonly place: string | undefined
+}
 
 /** The address, where the input names one. */
 export const addressOf = (to: Destination | undefined): OutsideAddress | undefined =>

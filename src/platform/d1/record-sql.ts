@@ -32,29 +32,26 @@ export const columns = Object.entries(column)
   .map(([name, sql]) => `${sql} AS ${name}`)
   .join(', ')
 
-/** Conditions on rows `r`, for those that can have an event in a time. */
-interface RowsWithin {
-  readonly overlapping: readonly string[]
-  /** Rows that arrived in time, along the key. */
-  readonly inTime: readonly string[]
-  /** Rows that arrived off time, by the index that only they have. */
-  readonly offTime: readonly string[]
-}
-
-/** @param fromMs SQL, as is `untilMs`, which is not included; without one the time has no such end. */
-export function rowsWithin(fromMs: string | undefined, untilMs: string | undefined): RowsWithin {
+/**
+ * Conditions on rows `r`, for those that can have an event in a time.
+ *
+ * @param fromMs SQL, as is `untilMs`, which is not included; without one the time has no such end.
+ */
+export function rowsWithin(fromMs: string | undefined, untilMs: string | undefined) {
   const overlapping = [
     ...(fromMs ? [`r.to_ms >= ${fromMs}`] : []),
     ...(untilMs ? [`r.from_ms < ${untilMs}`] : []),
   ]
   return {
     overlapping,
+    /** Rows that arrived in time, along the key. */
     inTime: [
       'r.off_time = 0',
       ...(fromMs ? [`r.id >= (${fromMs} - ${spanMs}) * ${idsPerMs}`] : []),
       ...(untilMs ? [`r.id < (${untilMs} + ${2 * spanMs}) * ${idsPerMs}`] : []),
       ...overlapping.map((term) => term.replace('r.', '+r.')),
     ],
+    /** Rows that arrived off time, by the index that only they have. */
     offTime: [
       'r.off_time = 1',
       ...overlapping,

@@ -8,7 +8,8 @@ export const maxBodyBytes = 4 * 1024 * 1024
 const maxDiscardedBytes = 32 * 1024 * 1024
 
 /**
- * Reads a request's JSON object, with every text and name in it well-formed. Throws `request_unsupported_media_type`, `request_too_large` (without reading
+ * Reads a request's JSON object, with every text and name in it well-formed. Throws `request_unsupported_media_type`,
+ * `request_too_large` (without reading
  * further) or `request_invalid`.
  *
  * @param options.whenEmpty What an absent body means; without it an absent body is refused.
@@ -48,8 +49,11 @@ const maxSmallBytes = 64 * 1024
 export async function readForm(request: Request): Promise<URLSearchParams> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') {
-    const message = 'Send content-type: application/x-www-form-urlencoded.'
-    throw new IsolaError('request_unsupported_media_type', message, { param: 'content-type' })
+    throw new IsolaError(
+      'request_unsupported_media_type',
+      'Send content-type: application/x-www-form-urlencoded.',
+      { param: 'content-type' },
+    )
   }
   return new URLSearchParams(decodeUtf8(await readBytes(request, true, maxSmallBytes)))
 }
@@ -165,8 +169,11 @@ function checkEncoding(encoding: string | null): void {
 }
 
 function wrongType(what: string): IsolaError {
-  const message = `${what}: send content-type: application/json in UTF-8.`
-  return new IsolaError('request_unsupported_media_type', message, { param: 'content-type' })
+  return new IsolaError(
+    'request_unsupported_media_type',
+    `${what}: send content-type: application/json in UTF-8.`,
+    { param: 'content-type' },
+  )
 }
 
 function tooLarge(maxBytes = maxBodyBytes): IsolaError {

@@ -1,7 +1,7 @@
 import { baselineScope } from './types/scopes.ts'
 import type { HttpContext, RequestDeps } from './types.ts'
 import { notAgain, toOutgoingError } from './errors.ts'
-import { jsonResponse } from './responses.ts'
+import { jsonResponse } from './answer.ts'
 
 /** Where a client gets the token it needs (RFC 6750, RFC 9728), at the addresses where tokens are taken. */
 function challenge(

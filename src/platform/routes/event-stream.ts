@@ -30,8 +30,11 @@ const heartbeat = ': still here\n\n'
 
 /** A stream that ended before its run did. The run goes on. */
 export function brokenOff(cause?: unknown): IsolaError {
-  const message = 'The stream broke off. The run goes on, and its result is kept.'
-  return new IsolaError('request_unavailable', message, { transient: true, cause })
+  return new IsolaError(
+    'request_unavailable',
+    'The stream broke off. The run goes on, and its result is kept.',
+    { transient: true, cause },
+  )
 }
 
 interface Step {

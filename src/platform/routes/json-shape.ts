@@ -56,12 +56,11 @@ export function toParam(path: readonly PropertyKey[]): string {
 function invalid(place: Place, key: string | number, message: string): IsolaError {
   const path: (string | number)[] = key === '' ? [] : [key]
   for (let at: Place | undefined = place; at?.parent; at = at.parent) path.unshift(at.key)
-  const param = toParam(path)
-  return new IsolaError(
-    'request_invalid',
-    param === '' ? `body: ${message}` : `${param}: ${message}`,
-    {
-      ...(param !== '' && { param }),
-    },
-  )
+  return invalidField(toParam(path), message, `body: ${message}`)
 }
+
+/** `request_invalid` about one field of a request; `whole` is the message where no field is at fault. */
+export const invalidField = (param: string, why: string, whole = ''): IsolaError =>
+  new IsolaError('request_invalid', param === '' ? whole : `${param}: ${why}`, {
+    ...(param !== '' && { param }),
+  })

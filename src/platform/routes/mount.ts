@@ -3,16 +3,28 @@ import { scopesFor } from './types/scopes.ts'
 import type { Scope } from '#contracts/keys.ts'
 import type { HttpHandler, HttpApp, HttpContext, RequestDeps } from './types.ts'
 import type { Access, AnyRoute, RouteModule, RouteTable } from './route.ts'
-import { clientOf } from './client.ts'
+import { clientOf, readTrace } from './headers.ts'
 import { errorResponse } from './error-response.ts'
-import { readTrace } from './headers.ts'
-import { keepAlive } from './keep-alive.ts'
 import { lazily } from './lazily.ts'
 import { answer } from './answer.ts'
 import type { RequestContext } from './request.ts'
 
 /**
- * Lets a handler answer callers that its route is for; others get `request_forbidden` and learn nothing of what the route
+ * Without this, work after an answer, or after a closed connection, would be dropped with it. Failures are ignored
+ * here.
+ */
+export function keepAlive(context: HttpContext, work: Promise<unknown>): void {
+  const settled = work.catch(() => undefined)
+  try {
+    context.executionCtx.waitUntil(settled)
+  } catch {
+    // in tests there is no such context
+  }
+}
+
+/**
+ * Lets a handler answer callers that its route is for; others get `request_forbidden` and learn nothing of what the
+ * route
  * has. A token may do less than its principal, never more: without the scope it gets `request_insufficient_scope`, and
  * its client may ask for another.
  */
@@ -24,14 +36,15 @@ export function guarded(allowed: Access, handler: HttpHandler): HttpHandler {
     const has = (list: readonly Scope[]) => needed.some((scope) => list.includes(scope))
     if (token ? has(token.scopes) : allowed.includes(role)) return handler(context, next)
     if (!token || !has(token.couldHave)) {
-      const message = `This needs the role ${allowed.join(' or ')}.`
-      throw new IsolaError('request_forbidden', message)
+      throw new IsolaError('request_forbidden', `This needs the role ${allowed.join(' or ')}.`)
     }
     // A client asks for this list next: all that it has already, and nothing that it can never get.
     const within = needed.filter((scope) => token.couldHave.includes(scope))
     context.set('neededScopes', [...within.slice(0, 1), ...token.scopes])
-    const message = `This needs a token with the scope ${within.join(' or ')}.`
-    throw new IsolaError('request_insufficient_scope', message)
+    throw new IsolaError(
+      'request_insufficient_scope',
+      `This needs a token with the scope ${within.join(' or ')}.`,
+    )
   }
 }
 
@@ -76,7 +89,8 @@ export function createMount<Deps extends RequestDeps>(
     addRoutes(kind) {
       for (const [path, { load, roles: all }] of Object.entries(table)) {
         if (Object.values(all).includes('anyone') !== (kind === 'open')) continue
-        // A file with its handlers and schemas is read with the first request that may have an answer, not at each start.
+        // A file with its handlers and schemas is read with the first request that may have an answer, not at each
+        // start.
         const read = readerOf(load)
         const toMethod = (roles: Access, method: string) => ({
           roles,

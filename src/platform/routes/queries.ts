@@ -30,8 +30,11 @@ export function ofCallers(
 ): { readonly principal?: string } {
   const principal = wanted ?? (role === 'auditor' ? everyPrincipal : id)
   if (principal !== id && !seesEverybody(role)) {
-    const message = `principal: only operators and auditors see the ${what} of others; leave it out.`
-    throw new IsolaError('request_forbidden', message, { param: 'principal' })
+    throw new IsolaError(
+      'request_forbidden',
+      `principal: only operators and auditors see the ${what} of others; leave it out.`,
+      { param: 'principal' },
+    )
   }
   return principal === everyPrincipal ? {} : { principal }
 }

@@ -26,7 +26,10 @@ export interface RequestContext {
   readonly noteBegun: (mayHaveBegun: boolean) => void
   /** Keeps the Worker alive until this has settled, after the answer too. */
   readonly keepAlive: (work: Promise<unknown>) => void
-  /** The response of an error. `run`: whose outcome it is, quoted instead of the request, so that a replay reads the same. */
+  /**
+   * The response of an error. `run`: whose outcome it is, quoted instead of the request, so that a replay reads the
+   * same.
+   */
   readonly refuse: (
     error: unknown,
     options?: { readonly headers?: Readonly<Record<string, string>>; readonly run?: string },

@@ -90,7 +90,8 @@ export interface AnyRequest extends RequestContext {
 }
 
 /**
- * Declares a route. The file is named `routes.ts` (or ends so), in the room of its subject: `npm run generate` finds it there.
+ * Declares a route. The file is named `routes.ts` (or ends so), in the room of its subject: `npm run generate` finds it
+ * there.
  * `roles` is the first field, by the name of a list in roles.ts.
  *
  * @example

@@ -126,6 +126,21 @@ function mayName(models: HttpModels, { models: allowed }: Reach, model: string):
   return mayNameModel(allowed, model, (one) => fullName(models, one))
 }
 
+/** The model for requests that name none; `undefined` if none is configured. */
+export function selectedModel({
+  models,
+}: {
+  readonly models: Pick<HttpModels, 'provider'>
+}): string | undefined {
+  try {
+    const { provider, model } = models.provider.select(undefined)
+    return `${provider}/${model}`
+  } catch (error) {
+    if (errorCode(error) === 'model_not_configured') return undefined
+    throw error
+  }
+}
+
 /** `<provider>/<model>`; `undefined` for one that only a substitute would answer. */
 export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): string | undefined {
   try {
@@ -139,6 +154,9 @@ export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): s
 
 /** The same for a missing model and for a model that the caller may not name. */
 export function noSuchModel(): IsolaError {
-  const message = 'There is no such model or agent. GET /v1/models lists them.'
-  return new IsolaError('request_model_not_found', message, { param: 'model' })
+  return new IsolaError(
+    'request_model_not_found',
+    'There is no such model or agent. GET /v1/models lists them.',
+    { param: 'model' },
+  )
 }

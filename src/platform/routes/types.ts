@@ -1,11 +1,55 @@
 import type { Context, Handler, Hono } from 'hono'
-import type { OAuthService } from '#features/access/types/oauth.ts'
-import type { Authenticate } from './types/operations.ts'
-import type { Principal, Readiness } from '#contracts/operations.ts'
-import type { RequestLimits } from '#features/access/types/request-limits.ts'
+import type { Principal, Readiness, Client } from '#contracts/operations.ts'
 import type { Scope } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { OnFault } from './request.ts'
+
+/**
+ * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing, wrong, expired and
+ * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_rate_limited` (too many
+ * that are not known), `request_unavailable` (keys cannot be looked up; the operator key works) or
+ * `request_auth_not_configured`.
+ */
+export type Authenticate = (
+  authorization: string | undefined,
+  client?: Client,
+) => Promise<Principal>
+
+/** The dependencies of every request. Each route names its own besides. */
+export interface RequestDeps {
+  readonly sources: Sources
+  /** Absent where the platform lacks what sign-ins need: then keys alone let a caller in. */
+  readonly oauth?: {
+    /** The parameters of a `WWW-Authenticate: Bearer`; `undefined` where tokens are not accepted. */
+    readonly challenge: (
+      url: string,
+      about: { readonly error?: string; readonly scopes: readonly Scope[] },
+    ) => string | undefined
+  }
+  /** Gets what a caller never sees: the error behind a 5xx. */
+  readonly onFault?: OnFault
+  /** Brings the agents up to date. Never throws. */
+  readonly refreshAgents?: (agent?: string) => Promise<void>
+}
+
+/** The dependencies of the app before a route answers. */
+export interface GuardDeps extends RequestDeps {
+  readonly authenticate: Authenticate
+  readonly limits: {
+    /** Throws `request_rate_limited`. */
+    readonly request: (principal: Principal) => Promise<void>
+  }
+  /** Asked on every request but `/healthz`: the composition caches `ready`. */
+  readonly readiness: () => Promise<Readiness>
+  /** Further names under which clients may reach this deployment. */
+  readonly hosts?: readonly string[]
+  readonly schedules: {
+    /** Looks whether a schedule is late, at most once a minute. Never throws. */
+    readonly glance: () => Promise<void> | undefined
+  }
+  /** Told of every request when its answer begins. */
+  readonly onRequest?: (entry: RequestEntry) => void
+}
 
 /** One request as the log has it: no address, no body, no text of a client. */
 export interface RequestEntry {
@@ -21,33 +65,6 @@ export interface RequestEntry {
   readonly role?: string
   /** The id of the key, never the key; absent for the operator key of the deployment. */
   readonly key?: string
-}
-
-/** The dependencies of every request. Each route names its own besides. */
-export interface RequestDeps {
-  readonly sources: Sources
-  /** Absent where the platform lacks what sign-ins need: then keys alone let a caller in. */
-  readonly oauth?: OAuthService
-  /** Gets what a caller never sees: the error behind a 5xx. */
-  readonly onFault?: OnFault
-  /** Brings the agents up to date. Never throws. */
-  readonly refreshAgents?: (agent?: string) => Promise<void>
-}
-
-/** The dependencies of the app before a route answers. */
-export interface GuardDeps extends RequestDeps {
-  readonly authenticate: Authenticate
-  readonly limits: Pick<RequestLimits, 'request'>
-  /** Asked on every request but `/healthz`: the composition caches `ready`. */
-  readonly readiness: () => Promise<Readiness>
-  /** Further names under which clients may reach this deployment. */
-  readonly hosts?: readonly string[]
-  readonly schedules: {
-    /** Looks whether a schedule is late, at most once a minute. Never throws. */
-    readonly glance: () => Promise<void> | undefined
-  }
-  /** Told of every request when its answer begins. */
-  readonly onRequest?: (entry: RequestEntry) => void
 }
 
 /** The values that a request carries through the app. */

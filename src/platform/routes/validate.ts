@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import { toParam } from './json-shape.ts'
+import { invalidField, toParam } from './json-shape.ts'
 
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
@@ -12,14 +12,7 @@ export function parseFields<T>(schema: z.ZodType<T>, value: unknown): T {
   const issue = parsed.error.issues[0]
   if (!issue) throw new IsolaError('request_invalid', 'The request is not valid.')
   const { path, text } = explain(issue, value, [])
-  const param = toParam(path)
-  throw new IsolaError(
-    'request_invalid',
-    param === '' ? `The request ${text}.` : `${param}: ${text}.`,
-    {
-      ...(param !== '' && { param }),
-    },
-  )
+  throw invalidField(toParam(path), `${text}.`, `The request ${text}.`)
 }
 
 function explain(issue: Issue, value: unknown, above: Path): { path: Path; text: string } {

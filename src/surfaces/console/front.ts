@@ -1,9 +1,8 @@
 import { escape, toHtml, htmlResponse } from '#platform/routes/html.ts'
 import { errorCode } from '#contracts/errors.ts'
-import { selectedModel } from '#features/record/routes/health.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
 import type { AddOpen } from '#platform/routes/mount.ts'
-import type { Targets } from '#platform/routes/targets.ts'
+import { selectedModel, type Targets } from '#platform/routes/targets.ts'
 import type { GuardDeps, HttpApp, HttpContext } from '#platform/routes/types.ts'
 
 /** The facts about this deployment on the page at `/`. */

@@ -4,27 +4,26 @@ import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { Hono } from 'hono/tiny'
 import { IsolaError } from '#contracts/errors.ts'
-import type { RequestEntry } from '#platform/routes/types.ts'
-import { clientOf } from '#platform/routes/client.ts'
-import { errorResponse } from '#platform/routes/error-response.ts'
-import { addFrontRoutes, type FrontDeps } from '#surfaces/console/front.ts'
-import { keepAlive } from '#platform/routes/keep-alive.ts'
-import { lazily } from '#platform/routes/lazily.ts'
-import { allowedHosts } from '#surfaces/mcp/hosts.ts'
-import { createMount, type Mount } from '#platform/routes/mount.ts'
-import { addOAuthRoutes } from '#surfaces/sign-in/oauth.ts'
-import type { RouteTable } from '#platform/routes/route.ts'
-import type { AgentSkillDeps } from '#features/skills/routes/agent-skills.ts'
 import type {
+  RequestEntry,
   GuardDeps,
   HttpApp,
   HttpContext,
   HttpEnv,
   HttpHandler,
 } from '#platform/routes/types.ts'
+import { clientOf } from '#platform/routes/headers.ts'
+import { errorResponse } from '#platform/routes/error-response.ts'
+import { addFrontRoutes, type FrontDeps } from '#surfaces/console/front.ts'
+import { keepAlive, createMount, type Mount } from '#platform/routes/mount.ts'
+import { lazily } from '#platform/routes/lazily.ts'
+import { allowedHosts } from '#surfaces/mcp/hosts.ts'
+import { addOAuthRoutes, type OAuthDeps } from '#surfaces/sign-in/oauth.ts'
+import type { RouteTable } from '#platform/routes/route.ts'
+import type { AgentSkillDeps } from '#features/skills/routes/agent-skills.ts'
 
 /** The dependencies of the app, besides those of its routes. */
-export type AppDeps = GuardDeps & FrontDeps & AgentSkillDeps
+export type AppDeps = GuardDeps & FrontDeps & AgentSkillDeps & OAuthDeps
 
 /**
  * Every HTTP surface of the Worker. Wiring only: surfaces translate, they never decide.
@@ -108,8 +107,10 @@ function entryOf(context: HttpContext, paths: Mount['paths'], ms: number): Reque
 }
 
 /**
- * Chat clients and programs of `isola/client` in a browser, whatever page they are on; what operators do is none of theirs.
- * A key is sent by the page itself and never by the browser, so no page gains what it did not have. The headers are put on the finished answer: before it there is none, and the
+ * Chat clients and programs of `isola/client` in a browser, whatever page they are on; what operators do is none of
+ * theirs.
+ * A key is sent by the page itself and never by the browser, so no page gains what it did not have. The headers are put
+ * on the finished answer: before it there is none, and the
  * router would make one for them and then another.
  */
 function addCors(app: HttpApp): void {

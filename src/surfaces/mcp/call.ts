@@ -1,5 +1,5 @@
-import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import { fieldsOf } from '#features/mcp-servers/types.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
@@ -10,7 +10,7 @@ import { isRunId, isSessionId } from '#platform/routes/headers.ts'
 import { orchestrator } from '#platform/routes/targets.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { isAsking, newSession, runCall, told, type McpCall } from './mcp-call.ts'
-import type { OfferedTool } from './offered-tool.ts'
+import type { OfferedTool } from './offered.ts'
 import { outcomeOf, toFailure, toRunResult, toToolResult } from './outcome.ts'
 
 const agentRequest = z.strictObject({

@@ -4,8 +4,6 @@ import {
   inputRequired,
   MissingRequiredClientCapabilityError,
   PROTOCOL_VERSION_META_KEY,
-  ProtocolError,
-  ProtocolErrorCode,
   type ClientCapabilities,
   type InputRequests,
   type InputRequiredResult,
@@ -18,7 +16,7 @@ import { joinLabels } from '#contracts/label.ts'
 import type { RunView } from '#runtime/session/types/session-view.ts'
 import type { McpDeps } from './deps.ts'
 import type { McpCaller } from './caller.ts'
-import { sessionOf } from './older-clients.ts'
+import { sessionOf, invalidParams } from './older-clients.ts'
 
 /**
  * Sends the turns and tool calls of a run to the client, if it asked for progress. Contract: never throws; a client
@@ -141,7 +139,7 @@ function givenTo(
 function stateOf({ context, about }: McpCall): CallState | undefined {
   const state = context.mcpReq.requestState<CallState>()
   if (state === undefined || state.about === about) return state
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
+  throw invalidParams('requestState: is of another call.')
 }
 
 /** Whether a request is of 2026-07-28, which names its protocol itself; a request of 2025 may have any value there. */

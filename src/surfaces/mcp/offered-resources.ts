@@ -1,11 +1,10 @@
-import type { ResourceListing } from '#contracts/manifest/manifest-offers.ts'
+import { type ResourceListing, parseUriTemplate } from '#contracts/manifest/manifest-offers.ts'
 import { matchUriTemplate } from '#features/plugins/types/uri-template.ts'
-import { parseUriTemplate } from '#contracts/manifest/manifest-offers.ts'
 import type { Inventory } from './offered.ts'
 import { isOfSkill } from './skills.ts'
 
 /** The resources of all plugins and servers that a caller may read, each with one owner. */
-export interface OfferedResources {
+interface OfferedResources {
   readonly listed: readonly ResourceListing[]
   /** URIs and templates of several owners: none of them is offered. */
   readonly contested: readonly { readonly uri: string; readonly owners: readonly string[] }[]

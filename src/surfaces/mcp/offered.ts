@@ -1,10 +1,21 @@
-import type { JsonSchema } from '#contracts/json.ts'
-import type { OfferedTool } from './offered-tool.ts'
+import type { JsonSchema, JsonObject } from '#contracts/json.ts'
 import type { AgentDescriptor } from '#contracts/agent.ts'
 import type { Exposure } from '#runtime/catalog/types/exposure.ts'
 import type { Offers } from '#contracts/manifest/manifest-offers.ts'
 import type { ListedTool } from '#runtime/catalog/types/tool.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
+
+/** The meaning of one name in `tools/list`. */
+export interface OfferedTool {
+  readonly kind: 'agent' | 'tool' | 'run_status' | 'run_cancel'
+  /** The agent, or the full name of the tool. */
+  readonly target: string
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonSchema
+  readonly outputSchema?: JsonSchema
+  readonly annotations: JsonObject
+}
 
 /** The input of every agent as a tool. */
 const agentInput: JsonSchema = {
@@ -132,7 +143,8 @@ const agentTool = ({ name, description }: AgentDescriptor): OfferedTool => ({
 })
 
 /**
- * The schema goes out as it is; hints only as far as the host goes by them. That a tool destroys nothing is no such hint:
+ * The schema goes out as it is; hints only as far as the host goes by them. That a tool destroys nothing is no such
+ * hint:
  * left out it may, for a client.
  */
 function directTool(tool: ListedTool, name: string): OfferedTool {

@@ -1,10 +1,13 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpDeps } from './deps.ts'
 import { readPrintable } from '#platform/routes/headers.ts'
 
 /**
- * A client of 2025 keeps its requests apart by number, and cancels one in a request of its own. It is given a session id
- * that stands for nothing here: together with the number of a request it names the session that the request's run is in,
+ * A client of 2025 keeps its requests apart by number, and cancels one in a request of its own. It is given a session
+ * id
+ * that stands for nothing here: together with the number of a request it names the session that the request's run is
+ * in,
  * for this principal only.
  */
 export const sessionHeader = 'mcp-session-id'
@@ -38,3 +41,7 @@ export async function cancelRequest(
   const runs = tree.ok ? tree.value.runs.filter(({ state }) => open.has(state)) : []
   for (const { id } of runs) await api.cancel(principal, id, 'The client cancelled the call.')
 }
+
+/** A fault in the parameters of a request, in the form of the protocol. */
+export const invalidParams = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message)

@@ -1,10 +1,8 @@
 import { defined } from '#contracts/defined.ts'
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  type CompleteResult,
-  type GetPromptResult,
-  type InputRequiredResult,
+import type {
+  CompleteResult,
+  GetPromptResult,
+  InputRequiredResult,
 } from '@modelcontextprotocol/server'
 import { toStructured } from './types.ts'
 import type { PromptListing } from '#contracts/manifest/manifest-offers.ts'
@@ -13,6 +11,7 @@ import { outputOf } from './call.ts'
 import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 import { getSkillPrompt, listSkillPrompts } from './skills.ts'
+import { invalidParams } from './older-clients.ts'
 
 const maxSuggestions = 100
 
@@ -51,7 +50,7 @@ export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
 function find({ inventory }: McpCall['caller'], name: string): OfferedPrompt {
   const prompt = offeredPrompts(inventory).find((one) => one.name === name)
   if (prompt) return prompt
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such prompt.')
+  throw invalidParams('There is no such prompt.')
 }
 
 /** `prompts/get`: asks the owner, through every gate. A missing argument is an error of the protocol. */
@@ -66,8 +65,7 @@ export async function getPrompt(
   const missing = listing.arguments.find(
     (one) => one.required === true && given[one.name] === undefined,
   )
-  if (missing)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `${missing.name}: is required.`)
+  if (missing) throw invalidParams(`${missing.name}: is required.`)
   const input = { name: listing.name, arguments: { ...given } }
   const answer = await outputOf(call, `${listing.owner}__get_prompt`, input)
   if (isAsking(answer)) return answer

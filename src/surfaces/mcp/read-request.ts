@@ -5,7 +5,7 @@ import { errorMessage } from '#contracts/errors.ts'
 import { fieldsOf, withoutNulls } from '#features/mcp-servers/types.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/answer.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 
 const text = z.string()

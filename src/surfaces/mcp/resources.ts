@@ -1,13 +1,10 @@
 import { defined } from '#contracts/defined.ts'
 import {
-  ProtocolError,
-  ProtocolErrorCode,
   ResourceNotFoundError,
   type InputRequiredResult,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server'
-import { labelOfAll } from '#contracts/message.ts'
-import type { Message } from '#contracts/message.ts'
+import { labelOfAll, type Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
 import type { TranscriptPage } from '#runtime/session/types/session-view.ts'
 import { isSessionId } from '#platform/routes/headers.ts'
@@ -18,6 +15,7 @@ import { outputOf } from './call.ts'
 import type { Inventory } from './offered.ts'
 import { offeredResources } from './offered-resources.ts'
 import { isOfSkill, listSkillResources, readSkillFile, skillFileTemplate } from './skills.ts'
+import { invalidParams } from './older-clients.ts'
 
 const prefix = 'isola://sessions/'
 const pageSessions = 50
@@ -62,7 +60,7 @@ const toResource = ({ id, agent, runs, usedAtMs }: SessionListing) => ({
 function toCursor(text: string): SessionCursor {
   const [, sinceMs, id] = /^(\d{1,15})-(ses_[0-9A-Za-z]{22})$/.exec(text) ?? []
   if (sinceMs !== undefined && id !== undefined) return { sinceMs: Number(sinceMs), id }
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
+  throw invalidParams('cursor: must be the one of a page.')
 }
 
 /** A page of a conversation. Another principal's conversation looks like a missing one. */

@@ -1,3 +1,4 @@
+import { invalidParams } from './older-clients.ts'
 import {
   createRequestStateCodec,
   McpServer,
@@ -15,7 +16,7 @@ import { callOffered } from './call.ts'
 import type { CallState, McpCall } from './mcp-call.ts'
 import type { McpCaller } from './caller.ts'
 import { offeredTools } from './offered.ts'
-import type { OfferedTool } from './offered-tool.ts'
+import type { OfferedTool } from './offered.ts'
 import { toThrownFailure } from './outcome.ts'
 import { complete, getPrompt, listPrompts } from './prompts.ts'
 import { isReadable, listResources, listTemplates, readResource } from './resources.ts'
@@ -103,7 +104,7 @@ function addTools({ server, offered }: OfferingServer, options: Options): void {
   )
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = offered.find(({ name }) => name === params.name)
-    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
+    if (!tool) throw invalidParams('There is no such tool.')
     const input = (params.arguments ?? {}) as JsonObject // it came as JSON
     return callOffered(toCall(options, context, params), tool, input).catch((error: unknown) => {
       if (error instanceof ProtocolError) throw error
@@ -120,7 +121,7 @@ function onePage<T>(list: () => T) {
     readonly params?: { readonly cursor?: string | undefined } | undefined
   }) => {
     if (params?.cursor === undefined) return list()
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
+    throw invalidParams('cursor: must be the one of a page.')
   }
 }
 

@@ -1,6 +1,5 @@
+import { invalidParams } from './older-clients.ts'
 import {
-  ProtocolError,
-  ProtocolErrorCode,
   type GetPromptResult,
   type ReadResourceResult,
   type StandardSchemaV1,
@@ -90,8 +89,7 @@ export const listSkills = async (asked: Asked) => ({
 /** `skills/get`: a skill by the URI of its SKILL.md. */
 export async function getSkill(asked: Asked, uri: string) {
   const skill = await skillAt(asked, uri)
-  if (!skill || entryUri(skill) !== uri)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'uri: there is no such skill.')
+  if (!skill || entryUri(skill) !== uri) throw invalidParams('uri: there is no such skill.')
   await told(asked, skill)
   return { skill: toEntry(skill) }
 }
@@ -131,8 +129,7 @@ export async function readSkillFile(
 export async function readSkillFolder(asked: Asked, uri: string) {
   const skill = await skillAt(asked, uri)
   const within = skill?.files.filter(({ path }) => uriOf(skill, path).startsWith(`${uri}/`)) ?? []
-  if (!skill || within.length === 0)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'uri: there is no such folder.')
+  if (!skill || within.length === 0) throw invalidParams('uri: there is no such folder.')
   await told(asked, skill)
   const children = within.map((file) => toChild(skill, file, uri))
   return { resources: [...new Map(children.map((one) => [one.uri, one])).values()] }

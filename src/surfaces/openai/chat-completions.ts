@@ -12,7 +12,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 import type { OpenaiDeps } from './deps.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import { brokenOff } from '#platform/routes/event-stream.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/answer.ts'
 import { fullName } from '#platform/routes/targets.ts'
 import { createChatStream } from './chat-stream.ts'
 import {

@@ -9,7 +9,7 @@ import {
   showStream,
   type StreamView,
 } from '#platform/routes/event-stream.ts'
-import { eventStreamResponse, replayed } from '#platform/routes/responses.ts'
+import { eventStreamResponse, replayed } from '#platform/routes/answer.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import type { Work } from './work.ts'

@@ -1,5 +1,5 @@
-import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
@@ -13,7 +13,7 @@ import type { Ask, Submitted } from '#runtime/session/types/session-entry.ts'
 import { notingBegun } from '#runtime/session/requests/open-session.ts'
 import type { OpenaiDeps } from './deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
-import { toParameters } from '#platform/routes/parameters.ts'
+import { toParameters } from '#platform/routes/limits.ts'
 import { resolveTarget } from '#platform/routes/targets.ts'
 import {
   chooseTools,

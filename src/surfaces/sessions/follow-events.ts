@@ -9,7 +9,7 @@ import { isRunId } from '#platform/routes/headers.ts'
 import type { eventsQuery } from '#runtime/session/requests/session-requests.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { eventStreamResponse } from '#platform/routes/responses.ts'
+import { eventStreamResponse } from '#platform/routes/answer.ts'
 import type { OnFault, RequestContext } from '#platform/routes/request.ts'
 import { inSession } from '#runtime/session/requests/open-session.ts'
 

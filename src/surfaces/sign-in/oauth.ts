@@ -12,7 +12,7 @@ import { escape, htmlResponse, toHtml } from '#platform/routes/html.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { Client } from '#contracts/operations.ts'
 import { readForm, withSmallBody } from '#platform/routes/body.ts'
-import { clientOf } from '#platform/routes/client.ts'
+import { clientOf } from '#platform/routes/headers.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
 import type { AddOpen } from '#platform/routes/mount.ts'
 import type { GuardDeps, HttpApp, HttpContext, HttpHandler } from '#platform/routes/types.ts'
@@ -90,7 +90,11 @@ function quotable(name: string): string {
   return escape(short.replace(/["“”„‟«»＂]/g, "'"))
 }
 
-type OAuthDeps = Pick<GuardDeps, 'oauth' | 'readiness'>
+/** The dependencies of the sign-in; `oauth` is absent where the platform lacks what it needs. */
+export interface OAuthDeps {
+  readonly oauth?: OAuthService
+  readonly readiness: GuardDeps['readiness']
+}
 
 /**
  * The authorization server: the endpoints for clients, and the page where a person decides. No route of it needs a
@@ -124,7 +128,8 @@ function createProtocol(deps: OAuthDeps): (context: HttpContext) => Promise<Resp
   return async (context) => {
     const oauth = await ready(deps)
     const request = await withSmallBody(context.req.raw)
-    const about = { client: clientOf(context), context: context.executionCtx as ExecutionContext } // Hono's own type lacks what the platform added
+    // Hono's own type lacks what the platform added.
+    const about = { client: clientOf(context), context: context.executionCtx as ExecutionContext }
     const answer = await oauth.protocol(request, about)
     if (answer) return answer
     throw notHere()

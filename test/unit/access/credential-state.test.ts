@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { KeyView } from '../../../src/features/access/types/keys.ts'
 import type { OAuthGrant } from '#features/access/types/oauth.ts'
-import { createCredentialState } from '../../../src/features/access/credential-state.ts'
+import { createCredentialState } from '../../../src/features/access/may-begin.ts'
 
 const nowMs = 1_790_000_000_000
 const key = (id: string, more: Partial<KeyView> = {}): KeyView => ({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { unlimited } from '../../../src/contracts/lease.ts'
 import { composeRuntime } from '../../../src/compose/composition.ts'
-import { dailyCostUsd, dailyTokens } from '../../../src/features/access/daily-limits.ts'
+import { dailyCostUsd, dailyTokens } from '../../../src/features/access/limits-of.ts'
 import { createFakeSources } from '../../fakes/kernel.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 

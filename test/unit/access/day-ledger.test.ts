@@ -5,11 +5,13 @@ import {
   type DayAmount,
 } from '../../../src/runtime/session/types/principal.ts'
 import type { RunSpending } from '../../../src/runtime/session/types/submission.ts'
-import { createDayLedger, type DayLedger } from '../../../src/features/access/day-ledger.ts'
+import { createDayLedger } from '../../../src/features/access/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/features/access/principal-rows.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 import { createRandom } from '../../fakes/random.ts'
 import { isNightly } from '../../setup/nightly.ts'
+
+type DayLedger = ReturnType<typeof createDayLedger>
 
 const dayMs = 86_400_000
 const noon = Date.parse('2026-09-21T12:00:00Z')

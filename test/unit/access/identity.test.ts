@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { OAuthGrant } from '../../../src/features/access/types/oauth.ts'
 import { createIdentity } from '../../../src/features/access/oauth/identity.ts'
-import { oidcSettings, toOidc } from '../../../src/features/access/oauth/oidc/oidc-settings.ts'
-import { findPerson, people } from '../../../src/features/access/oauth/oidc/people.ts'
+import {
+  oidcSettings,
+  toOidc,
+  findPerson,
+  people,
+} from '../../../src/features/access/oauth/oidc/people.ts'
 import {
   createOriginOf,
   isFromOurPage,

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { networkOf } from '../../../src/features/access/network.ts'
+import { networkOf } from '../../../src/features/access/request-limits.ts'
 import { createLimit } from '../../../src/features/access/oauth/limit.ts'
 import { createRateWindow } from '../../../src/features/access/rate-window.ts'
 

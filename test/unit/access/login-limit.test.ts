@@ -5,8 +5,8 @@ import type {
   FailedLogin,
   FailedLoginVerdict,
 } from '../../../src/runtime/session/types/principal.ts'
-import { createLoginLimit } from '../../../src/features/access/login-limit.ts'
-import { networkOf } from '../../../src/features/access/network.ts'
+import { createLoginLimit } from '../../../src/features/access/logins.ts'
+import { networkOf } from '../../../src/features/access/request-limits.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { dataOf } from '../../fakes/events.ts'
 

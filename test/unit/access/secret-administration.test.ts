@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLearnedSecrets, createRedactor } from '../../../src/features/record/redactor.ts'
-import { createSealing } from '../../../src/features/access/secrets/sealing.ts'
+import { createSealing, createSecretReader } from '../../../src/features/access/secrets/sealing.ts'
 import { createSecretAdministration } from '../../../src/features/access/secrets/secret-administration.ts'
-import { createSecretReader } from '../../../src/features/access/secrets/secret-reader.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from '../../fakes/secrets.ts'
 import { dataOf } from '../../fakes/events.ts'
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSealing } from '../../../src/features/access/secrets/sealing.ts'
-import { createStateKey } from '../../../src/features/access/secrets/state-key.ts'
+import { createSealing, createStateKey } from '../../../src/features/access/secrets/sealing.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { masterKeyOf, sealingSources } from '../../fakes/secrets.ts'
 

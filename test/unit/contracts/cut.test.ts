@@ -38,7 +38,7 @@ describe('a text that is cut', () => {
       'runtime/catalog/tool-document.ts',
       'contracts/cut.ts',
       'features/access/key-administration.ts',
-      'features/access/network.ts',
+      'features/access/request-limits.ts',
       'features/access/trust-administration.ts',
       'features/mcp-servers/listing.ts',
       'features/plugins/capabilities/isolate-meter.ts',

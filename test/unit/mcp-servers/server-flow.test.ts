@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { labelFrom } from '#contracts/label.ts'
 import { mcpServerSchema } from '#runtime/catalog/types/mcp.ts'
 import { confirmedTools } from '../../../src/features/mcp-servers/approve-items.ts'
-import { flowOf } from '../../../src/features/mcp-servers/server-flow.ts'
+import { flowOf } from '../../../src/features/mcp-servers/server-entries.ts'
 
 const pin = (more: object = {}, confirmed: readonly string[] = []) => ({
   config: mcpServerSchema.parse({ id: 'crm', url: 'https://crm.example/mcp', ...more }),

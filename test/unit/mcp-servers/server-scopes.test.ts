@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSessionEnded } from '../../../src/features/mcp-servers/session-ended.ts'
+import { createSessionEnded } from '../../../src/features/mcp-servers/gateway.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'
 import { createFakeMcp, type FakeMcpOptions } from '../../fakes/mcp-server.ts'
 

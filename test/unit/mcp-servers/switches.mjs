@@ -20,7 +20,7 @@ export default [
     name: 'mcp-own-code',
     what: 'T28: a sign-in of a principal ends with the code that its browser showed',
     test: 'own-logins.test.ts',
-    file: 'src/features/mcp-servers/oauth/finish-login.ts',
+    file: 'src/features/mcp-servers/oauth/sign-in.ts',
     find: 'kept?.code === code',
     replace: 'kept !== undefined',
   },

@@ -6,7 +6,7 @@ import {
   type ConsentForm,
   type OAuthService,
 } from '../types/oauth.ts'
-import type { Authenticate } from '#platform/routes/types/operations.ts'
+import type { Authenticate } from '#platform/routes/types.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
 import { baselineScope } from '#platform/routes/types/scopes.ts'
 import { isScope } from '../types/scopes.ts'
@@ -24,7 +24,7 @@ import { isFromOurPage, type OriginOf } from './origins.ts'
 import type { SignIns } from './sign-in.ts'
 
 /** Dependencies of the sign-in's pages and forms. */
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   readonly originOf: OriginOf
   readonly library: Library
   readonly identity: Identity

@@ -2,12 +2,11 @@ import { defined } from '#contracts/defined.ts'
 import type { Consent } from '../types/oauth.ts'
 import { baselineScope } from '#platform/routes/types/scopes.ts'
 import { isScope, scopesOfRole } from '../types/scopes.ts'
-import { type Scope } from '#contracts/keys.ts'
-import type { Role } from '#contracts/keys.ts'
+import type { Scope, Role } from '#contracts/keys.ts'
 import type { AuthorizationServer, AuthRequest } from './library.ts'
 
 /** The known scopes among the requested ones; the baseline scope if there is none. */
-export function askedScopes(requested: readonly string[]): readonly Scope[] {
+function askedScopes(requested: readonly string[]): readonly Scope[] {
   const known = [...new Set(requested.filter(isScope))]
   return known.length > 0 ? known : [baselineScope]
 }

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { DeploymentEvent } from '#contracts/event.ts'
+import { eventOf } from '../key-administration.ts'
 import type { GrantAdministration, GrantStore, OAuthGrant } from '../types/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
 
@@ -10,7 +10,7 @@ export function createGrantAdministration({
   forget,
 }: {
   readonly grants: GrantStore
-  readonly clock: Pick<Sources['clock'], 'nowMs'>
+  readonly clock: Sources['clock']
   /** Deletes the grant's tokens in KV too. Never throws: the table decides. */
   readonly forget: (grant: OAuthGrant) => Promise<void>
 }): GrantAdministration {
@@ -23,15 +23,8 @@ export function createGrantAdministration({
     list: grants.list,
     async revoke(id, by) {
       const grant = await find(id)
-      const { principal, trace, requestId } = by
-      const event: DeploymentEvent = {
-        type: 'oauth_revoked',
-        principal,
-        trace,
-        atMs: clock.nowMs(),
-        data: { grant: id, owner: grant.principal, reason: 'operator', request: requestId },
-      }
-      await grants.revoke(id, event)
+      const data = { grant: id, owner: grant.principal, reason: 'operator' }
+      await grants.revoke(id, eventOf('oauth_revoked', by, clock.nowMs(), data))
       await forget(grant)
       return find(id)
     },

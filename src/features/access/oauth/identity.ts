@@ -1,5 +1,5 @@
 import { stateOf, type KeyStore } from '../types/keys.ts'
-import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
+import { isHeld, type GrantStore } from '../types/oauth.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { holderOf, operator, principalOf } from '../principal-of.ts'
@@ -7,7 +7,7 @@ import type { Person } from './oidc/people.ts'
 import type { Proof } from './proof.ts'
 
 /** The tables that say which principal a token speaks for, read anew for each request. */
-export interface IdentityOptions extends Pick<Sources, 'sha256'> {
+interface IdentityOptions extends Pick<Sources, 'sha256'> {
   readonly operatorKey: string | undefined
   readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
   readonly grants: Pick<GrantStore, 'find'>
@@ -17,15 +17,10 @@ export interface IdentityOptions extends Pick<Sources, 'sha256'> {
 }
 
 /** The principal behind a proof now; `undefined` once the grant, the key or the person is no longer accepted. */
-export interface Identity {
-  readonly holderOf: (by: Proof['by']) => Promise<Principal | undefined>
-  readonly holderOfGrant: (proof: Proof) => Promise<Principal | undefined>
-  /** The proof of a principal who just showed a key. */
-  readonly proofOf: (principal: Principal) => Proof['by']
-}
+export type Identity = ReturnType<typeof createIdentity>
 
 /** Asks the database anew with each request, so that a revoked key or grant opens nothing from the next request on. */
-export function createIdentity(options: IdentityOptions): Identity {
+export function createIdentity(options: IdentityOptions) {
   const { operatorKey, sha256, keys, grants, clock, personOf } = options
   // The mark tells nothing even about a weak key: it is sealed inside the token.
   const mark = operatorKey ? sha256(`oauth-sign-in:${operatorKey}`) : undefined
@@ -49,18 +44,15 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
   return {
     holderOf: holder,
-    async holderOfGrant(proof) {
+    async holderOfGrant(proof: Proof): Promise<Principal | undefined> {
       const [grant, found] = await Promise.all([grants.find(proof.grant), holder(proof.by)])
       // A person may be mapped to another principal since: the grant is for the earlier one.
-      return grant && holds(grant, clock.nowMs()) && grant.principal === found?.id
+      return grant && isHeld(grant, clock.nowMs()) && grant.principal === found?.id
         ? found
         : undefined
     },
-    proofOf: ({ key }) =>
+    /** The proof of a principal who just showed a key. */
+    proofOf: ({ key }: Principal): Proof['by'] =>
       key === undefined ? { kind: 'operator', mark: mark ?? '' } : { kind: 'key', key },
   }
-}
-
-function holds({ revokedAtMs, expiresAtMs }: OAuthGrant, nowMs: number): boolean {
-  return revokedAtMs === undefined && nowMs < expiresAtMs
 }

@@ -48,7 +48,7 @@ interface LibraryEnv {
 }
 
 /** Lifetime of an access token, in seconds. */
-export const accessTokenSeconds = 3_600
+const accessTokenSeconds = 3_600
 /** A refresh token that is not used for so many seconds has ended. */
 export const refreshTokenSeconds = 30 * 86_400
 const registrationSeconds = 90 * 86_400
@@ -64,7 +64,7 @@ export interface Redemption {
 }
 
 /** Where tokens are kept, and the check before the library issues any. */
-export interface LibraryOptions {
+interface LibraryOptions {
   readonly kv: KVNamespace
   /** Whether the library may issue tokens. May throw `request_unavailable`. */
   readonly mayHaveTokens: (redemption: Redemption) => Promise<boolean>

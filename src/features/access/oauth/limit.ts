@@ -37,7 +37,10 @@ export function createLimit(
       { key: what, most: all },
     )
     if (retryAfterMs === undefined) return
-    const message = 'Too many sign-ins were begun from here. Try again in a minute.'
-    throw new IsolaError('request_queue_full', message, { retryAfterMs })
+    throw new IsolaError(
+      'request_queue_full',
+      'Too many sign-ins were begun from here. Try again in a minute.',
+      { retryAfterMs },
+    )
   }
 }

@@ -1,7 +1,7 @@
 import { resourcePaths } from '../types/oauth.ts'
 
 /** The host names of this deployment. */
-export interface OriginOptions {
+interface OriginOptions {
   /** Hosts of the deployment besides its workers.dev one, in lower case. */
   readonly hosts: readonly string[]
   readonly isDevelopment: boolean

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { OAuthGrant, GrantStore, OAuthService } from '../types/oauth.ts'
+import type { OAuthGrant, GrantStore } from '../types/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Client } from '#contracts/operations.ts'
-import { eventOf, short } from './grant-record.ts'
+import { eventOf, short } from './sign-in.ts'
 import type { Identity } from './identity.ts'
 import type { Library, Redemption } from './library.ts'
 import type { Limit } from './limit.ts'
@@ -56,7 +56,7 @@ const purgeBatch = 50
 const purgeRounds = 4
 
 /** Dependencies of the endpoints for tokens and registrations. */
-export interface ProtocolOptions {
+interface ProtocolOptions {
   readonly kv: KVNamespace
   readonly library: Library
   readonly originOf: OriginOf
@@ -68,17 +68,11 @@ export interface ProtocolOptions {
   readonly onFault: (error: unknown) => void
 }
 
-/** The endpoints that programs call, and the daily upkeep. */
-export interface Protocol extends Pick<OAuthService, 'daily'> {
-  readonly answer: OAuthService['protocol']
-  readonly forget: (grant: OAuthGrant) => Promise<void>
-}
-
 /**
- * The endpoints that programs use: token, revocation, registration and metadata. A refresh token older than the
- * previous one ends its grant.
+ * The endpoints that programs use: token, revocation, registration and metadata; and the daily upkeep. A refresh token
+ * older than the previous one ends its grant.
  */
-export function createProtocol(options: ProtocolOptions): Protocol {
+export function createProtocol(options: ProtocolOptions) {
   const { kv, library, originOf, grants, record, clock, limit, onFault } = options
   const retired = createRetiredTokens(options)
 
@@ -88,7 +82,7 @@ export function createProtocol(options: ProtocolOptions): Protocol {
       eventOf('oauth_revoked', { principal, nowMs: clock.nowMs(), client }, { grant: id, reason }),
     )
 
-  const forget: Protocol['forget'] = async ({ principal, resource, libraryId }) => {
+  const forget = async ({ principal, resource, libraryId }: OAuthGrant): Promise<void> => {
     if (libraryId === undefined) return
     const { api } = library(new URL(resource).origin)
     await api.revokeGrant(libraryId, encodeURIComponent(principal)).catch(onFault)
@@ -144,7 +138,10 @@ export function createProtocol(options: ProtocolOptions): Protocol {
   }
 
   return {
-    async answer(request, { client, context }) {
+    answer: async (
+      request: Request,
+      { client, context }: { readonly client: Client; readonly context: ExecutionContext },
+    ): Promise<Response | undefined> => {
       const origin = originOf(request.url)
       if (origin === undefined) return undefined
       const { pathname } = new URL(request.url)
@@ -169,7 +166,7 @@ export function createProtocol(options: ProtocolOptions): Protocol {
       return response
     },
     forget,
-    async daily() {
+    daily: async (): Promise<void> => {
       try {
         await grants.purge(clock.nowMs() - keepEndedMs)
         const { api } = library('https://isola.invalid')
@@ -214,7 +211,7 @@ const mayNameDocument = (client: string | undefined) => client === undefined || 
 export function createMayHaveTokens(
   identity: Identity,
   grants: GrantStore,
-  clock: Pick<Sources['clock'], 'nowMs'>,
+  clock: Sources['clock'],
 ) {
   return async ({ isFirst, props, libraryId }: Redemption): Promise<boolean> => {
     const proof = parseProof(props)

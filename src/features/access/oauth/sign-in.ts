@@ -1,8 +1,14 @@
-import type { AuthorizationStep, GrantStore, OAuthGrant } from '../types/oauth.ts'
+import { headOf } from '#contracts/cut.ts'
+import {
+  deploymentEvent,
+  type DeploymentEvent,
+  type DeploymentEventData,
+  type DeploymentEventType,
+} from '#contracts/event.ts'
+import type { OAuthGrant, AuthorizationStep, GrantStore } from '../types/oauth.ts'
 import type { Client, Principal } from '#contracts/operations.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { grantedScopes } from './consent.ts'
-import { eventOf, grantData, short } from './grant-record.ts'
 import {
   authorizationErrorRedirect,
   offlineScope,
@@ -13,8 +19,36 @@ import {
 import { signedInWith, type Proof } from './proof.ts'
 import type { StrangersLog } from './strangers-log.ts'
 
+/** An event of a sign-in for the record: without token, code or key. */
+export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${string}`>>(
+  type: Type,
+  at: { readonly principal?: string; readonly nowMs: number; readonly client?: Client },
+  data: DeploymentEventData<Type>,
+): DeploymentEvent {
+  const { principal = '', nowMs: atMs, client } = at
+  const request = client?.requestId === undefined ? {} : { request: client.requestId }
+  return deploymentEvent(type, { principal, trace: '', atMs }, { ...data, ...request })
+}
+
+/** Shortens a text that a client chose about itself, before it goes on the record. */
+export const short = (text: string): string => headOf(text, 200)
+
+/** A grant for the record: names are shortened, tokens are left out. */
+function grantData(grant: OAuthGrant): DeploymentEventData<'oauth_granted'> {
+  const { id, client, clientName, redirectUri, resource, scopes, signedInWith } = grant
+  return {
+    grant: id,
+    client: short(client),
+    clientName: short(clientName),
+    redirectUri: short(redirectUri),
+    resource,
+    scopes: [...scopes],
+    signedInWith,
+  }
+}
+
 /** The principal that signed in, its proof, and the scopes it allowed. */
-export interface SignIn {
+interface SignIn {
   readonly request: AuthRequest
   readonly principal: Principal
   readonly by: Proof['by']
@@ -27,7 +61,7 @@ export interface SignIn {
 }
 
 /** Why the client gets no grant. `message` goes to the client, the rest on the record. */
-export interface Refusal {
+interface Refusal {
   readonly reason: string
   readonly client: Client
   readonly who?: string
@@ -35,15 +69,7 @@ export interface Refusal {
 }
 
 /** Ends a consent page, once: with a grant or a refusal. */
-export interface SignIns {
-  /** Throws `request_conflict` for a page that was used before. */
-  readonly complete: (server: AuthorizationServer, signIn: SignIn) => Promise<AuthorizationStep>
-  readonly refuse: (
-    request: AuthRequest,
-    cookies: readonly string[],
-    refusal: Refusal,
-  ) => Promise<AuthorizationStep>
-}
+export type SignIns = ReturnType<typeof createSignIns>
 
 /** The end of every sign-in: a grant in the table and a code for the client, or an error for it. */
 export function createSignIns({
@@ -54,8 +80,12 @@ export function createSignIns({
 }: Pick<Sources, 'sha256' | 'clock'> & {
   readonly grants: GrantStore
   readonly record: StrangersLog
-}): SignIns {
-  const refuse: SignIns['refuse'] = async (request, cookies, { reason, client, who, message }) => {
+}) {
+  const refuse = async (
+    request: AuthRequest,
+    cookies: readonly string[],
+    { reason, client, who, message }: Refusal,
+  ): Promise<AuthorizationStep> => {
     const data = {
       reason,
       client: short(request.clientId),
@@ -68,7 +98,8 @@ export function createSignIns({
   }
   return {
     refuse,
-    async complete({ api }, signIn) {
+    /** Throws `request_conflict` for a page that was used before. */
+    async complete({ api }: AuthorizationServer, signIn: SignIn): Promise<AuthorizationStep> {
       const { request, principal, by, chosen, handle, cookies, client } = signIn
       const scopes = grantedScopes(request.scope, chosen, principal.role)
       if (scopes.length === 0) {

@@ -1,5 +1,5 @@
-import { defined } from '#contracts/defined.ts'
 import type * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { KeyAdministration, KeyEnd, RightsChange } from '../types/keys.ts'
 import type { Rights } from '#contracts/keys.ts'
@@ -9,6 +9,7 @@ import type { Sources } from '#contracts/sources.ts'
 import { presenceIn } from '#runtime/session/requests/asker.ts'
 import { hasAgent, isServed, type Targets } from '#platform/routes/targets.ts'
 import type { addKeyRequest, changePrincipalRequest, rotateKeyRequest } from './requests.ts'
+import { invalidField } from '#platform/routes/json-shape.ts'
 
 /** The dependencies of the key routes; agents, models and personas, since a key may name them. */
 export interface KeyDeps extends Targets {
@@ -80,9 +81,7 @@ function checkNames(
   const index = given?.findIndex((name) => !isThere(name)) ?? -1
   if (index < 0) return
   const param = `${field}[${index}]`
-  throw new IsolaError('request_invalid', `${param}: is not there; GET /v1/models lists what is.`, {
-    param,
-  })
+  throw invalidField(param, 'is not there; GET /v1/models lists what is.')
 }
 
 async function checkPersona(deps: KeyDeps, name: string): Promise<void> {
@@ -98,8 +97,10 @@ async function checkPersona(deps: KeyDeps, name: string): Promise<void> {
 function refuseRightsAlone(request: AddFields): void {
   const param = (['agents', 'models', 'limits'] as const).find((field) => request[field])
   if (param === undefined) return
-  const message = `${param}: is for a new principal, together with its role. Another key of one that is there has the same rights.`
-  throw new IsolaError('request_invalid', message, { param })
+  throw invalidField(
+    param,
+    'is for a new principal, together with its role. Another key of one that is there has the same rights.',
+  )
 }
 
 function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
@@ -116,8 +117,7 @@ function toEnd({
   expiresAtMs,
 }: Pick<AddFields, 'expiresInMs' | 'expiresAtMs'>): KeyEnd | undefined {
   if (expiresInMs !== undefined && expiresAtMs !== undefined) {
-    const message = 'expiresInMs: cannot be sent together with expiresAtMs; send one of them.'
-    throw new IsolaError('request_invalid', message, { param: 'expiresInMs' })
+    throw invalidField('expiresInMs', 'cannot be sent together with expiresAtMs; send one of them.')
   }
   if (expiresInMs !== undefined) return { expiresInMs }
   return expiresAtMs === undefined ? undefined : { expiresAtMs }

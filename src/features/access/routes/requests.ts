@@ -3,7 +3,7 @@ import { roles } from '#contracts/keys.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
 import { listLimit } from '#contracts/query-fields.ts'
 import { personaName } from '#runtime/session/requests/session-requests.ts'
-import { principalName } from '../types/query-fields.ts'
+import { principalName } from '../types/keys.ts'
 
 const maxDurationMs = 10 * 365 * 86_400_000
 const maxGraceMs = 30 * 86_400_000

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { SecretAdministration, SecretView } from '../types/secrets.ts'
+import type { SecretAdministration } from '../types/secrets.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import { operators } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
@@ -39,7 +39,7 @@ export default [
       const isSet = new Set(all.map(({ name }) => name))
       const asked = new Set(installed.flatMap((plugin) => plugin.secrets))
       return {
-        secrets: all.map((one) => ({ ...shownSecret(one), askedBy: askedBy(one.name) })),
+        secrets: all.map((one) => ({ ...one, askedBy: askedBy(one.name) })),
         missing: [...asked]
           .filter((name) => !isSet.has(name))
           .toSorted()
@@ -52,9 +52,7 @@ export default [
     summary: 'Sets a secret. No answer, event or log ever holds its value again.',
     body: setSecretRequest,
     replies: { 200: { is: 'It is set.', json: z.object(secret) } },
-    async handle({ secrets }: SecretDeps, { body, by }) {
-      return shownSecret(await secrets.set(body, by()))
-    },
+    handle: ({ secrets }: SecretDeps, { body, by }) => secrets.set(body, by()),
   }),
   route('POST /api/operator/secrets/rotate', {
     roles: operators,
@@ -85,10 +83,3 @@ export default [
     },
   }),
 ] as const
-
-const shownSecret = ({ name, keyId, setBy, setAtMs }: SecretView) => ({
-  name,
-  keyId,
-  setBy,
-  setAtMs,
-})

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { principalName } from '../types/query-fields.ts'
+import { principalName } from '../types/keys.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { TrustAdministration, TrustedKey } from '#runtime/catalog/types/trust.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'
@@ -32,7 +32,7 @@ export default [
     summary: 'Lists the keys whose signatures make a plugin trusted.',
     replies: { 200: { is: 'The keys.', json: z.object({ keys: z.array(trusted) }) } },
     async handle({ trust }: TrustDeps) {
-      return { keys: (await trust.list()).map(shownTrusted) }
+      return { keys: await trust.list() }
     },
   }),
   route('POST /api/operator/trust', {
@@ -41,9 +41,7 @@ export default [
     body: addTrustRequest,
     replies: { 201: { is: 'The key.', json: trusted } },
     errors: [409],
-    async handle({ trust }: TrustDeps, { body, by }) {
-      return shownTrusted(await trust.add(body, by()))
-    },
+    handle: ({ trust }: TrustDeps, { body, by }) => trust.add(body, by()),
   }),
   route('DELETE /api/operator/trust/:key', {
     roles: operators,
@@ -56,15 +54,7 @@ export default [
       // Also if the removal failed: plugins signed with the key become community from now on, and a repeated request
       // does the rest.
       await plugins.change({ do: 'distrust' }, changeBy(request))
-      return shownTrusted(await removing)
+      return removing
     },
   }),
 ] as const
-
-const shownTrusted = ({ id, name, publicKey, addedBy, addedAtMs }: TrustedKey) => ({
-  id,
-  name,
-  publicKey,
-  addedBy,
-  addedAtMs,
-})

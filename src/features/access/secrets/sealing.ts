@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
-import type { SealedSecret } from '../types/secrets.ts'
+import type { SealedSecret, ReadSecrets, SecretStore } from '../types/secrets.ts'
 
 /** The deployment's keys as they were set, not validated yet. */
 export interface MasterKeys {
@@ -13,21 +13,14 @@ export interface MasterKeys {
 type Sealed = Pick<SealedSecret, 'name' | 'sealed' | 'keyId'>
 
 /** Sources of hashes and randomness. */
-export interface SealingSources {
+interface SealingSources {
   readonly sha256: (text: string) => string
   /** Must come from a cryptographic source. */
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
 }
 
 /** Seals values under `ISOLA_MASTER_KEY`, and opens them. */
-export interface Sealing {
-  /** Why nothing can be sealed, and the remedy; `undefined` if all is well. */
-  readonly problem: () => IsolaError | undefined
-  readonly seal: (name: string, value: string) => Promise<Sealed>
-  /** Uses the key the value was sealed under. Throws `config_invalid`, which names the secret and the remedy. */
-  readonly open: (secret: Sealed) => Promise<string>
-  readonly isCurrent: (secret: Pick<Sealed, 'keyId'>) => boolean
-}
+export type Sealing = ReturnType<typeof createSealing>
 
 const format = 'v1'
 const ivBytes = 12
@@ -36,7 +29,7 @@ const keyForm = /^[A-Za-z0-9+/]{43}=$/
 /**
  * Seals values with AES-256-GCM. Name and format are bound to the value, so that no row can stand for another (I28).
  */
-export function createSealing(keys: MasterKeys, { sha256, randomBytes }: SealingSources): Sealing {
+export function createSealing(keys: MasterKeys, { sha256, randomBytes }: SealingSources) {
   const idOf = (key: string) => sha256(lengthPrefixed(['master-key', key])).slice(0, 16)
   const problem = () => problemOf(keys)
   const usable = (): string => {
@@ -46,8 +39,9 @@ export function createSealing(keys: MasterKeys, { sha256, randomBytes }: Sealing
   }
 
   return {
+    /** Why nothing can be sealed, and the remedy; `undefined` if all is well. */
     problem,
-    async seal(name, value) {
+    async seal(name: string, value: string): Promise<Sealed> {
       const key = usable()
       // Random for each value: with the same IV twice, GCM would reveal both values.
       const iv = randomBytes(ivBytes)
@@ -57,7 +51,8 @@ export function createSealing(keys: MasterKeys, { sha256, randomBytes }: Sealing
       const parts = [format, toBase64(iv), toBase64(new Uint8Array(sealed))]
       return { name, sealed: parts.join('.'), keyId: idOf(key) }
     },
-    async open({ name, sealed, keyId }) {
+    /** Uses the key the value was sealed under. Throws `config_invalid`, which names the secret and the remedy. */
+    async open({ name, sealed, keyId }: Sealed): Promise<string> {
       const key = [usable(), trimmed(keys.previous)].find(
         (one) => one !== '' && idOf(one) === keyId,
       )
@@ -69,11 +64,14 @@ export function createSealing(keys: MasterKeys, { sha256, randomBytes }: Sealing
         const opened = await crypto.subtle.decrypt(cipher, await importKey(key), fromBase64(text))
         return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(opened)
       } catch (cause) {
-        const message = `The secret ${name} is damaged. Set it again: isola secret set ${name}`
-        throw new IsolaError('config_invalid', message, { cause })
+        throw new IsolaError(
+          'config_invalid',
+          `The secret ${name} is damaged. Set it again: isola secret set ${name}`,
+          { cause },
+        )
       }
     },
-    isCurrent: ({ keyId }) => keyId === idOf(trimmed(keys.current)),
+    isCurrent: ({ keyId }: Pick<Sealed, 'keyId'>): boolean => keyId === idOf(trimmed(keys.current)),
   }
 }
 
@@ -114,3 +112,39 @@ const importKey = (key: string) =>
 const toBase64 = (bytes: Uint8Array) =>
   btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 const fromBase64 = (text: string) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+
+/** The store and seal of secrets, used at each read. */
+interface SecretReaderDeps {
+  readonly secrets: Pick<SecretStore, 'find'>
+  readonly sealing: Pick<Sealing, 'open'>
+  /** Called with each value before any caller gets it: the logs redact it. */
+  readonly learn: (value: string) => void
+}
+
+/** Opens secrets for the host's own use. Nothing is cached: a change by the operator holds from the next read on. */
+export function createSecretReader({ secrets, sealing, learn }: SecretReaderDeps): ReadSecrets {
+  return async (names) => {
+    const values = new Map<string, string>()
+    for (const secret of names.length === 0 ? [] : await secrets.find(names)) {
+      const value = await sealing.open(secret)
+      learn(value)
+      values.set(secret.name, value)
+    }
+    return values
+  }
+}
+
+/**
+ * Seals state that a client carries for us between two requests. The key is made from the master key alone, 32 random
+ * bytes: with a guessable part in it, a client could try guesses against a sealed value. `undefined` without a master
+ * key.
+ */
+export function createStateKey(
+  { current = '' }: MasterKeys,
+  {
+    sealing,
+    sha256,
+  }: { readonly sealing: Pick<Sealing, 'problem'> } & Pick<SealingSources, 'sha256'>,
+): string | undefined {
+  return sealing.problem() ? undefined : sha256(lengthPrefixed(['mcp-state', current.trim()]))
+}

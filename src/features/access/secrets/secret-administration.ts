@@ -1,10 +1,6 @@
+import { invalidField } from '#platform/routes/json-shape.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import {
-  deploymentEvent,
-  type DeploymentEventData,
-  type DeploymentEventType,
-} from '#contracts/event.ts'
-import type { Administrator } from '#contracts/keys.ts'
+import { eventOf } from '../key-administration.ts'
 import {
   secretNameForm,
   type Resealed,
@@ -35,11 +31,6 @@ export interface SecretAdministrationDeps {
 /** Sets, lists and removes secrets, each with its event. No function here returns a value. */
 export function createSecretAdministration(deps: SecretAdministrationDeps): SecretAdministration {
   const { secrets, sealing, clock } = deps
-  const eventOf = <Type extends DeploymentEventType>(
-    type: Type,
-    { principal, trace, requestId: request }: Administrator,
-    data: DeploymentEventData<Type>,
-  ) => deploymentEvent(type, { principal, trace, atMs: clock.nowMs() }, { ...data, request })
   return {
     list: async () => (await secrets.list()).map(toView),
     async set({ name, value }, by) {
@@ -48,13 +39,13 @@ export function createSecretAdministration(deps: SecretAdministrationDeps): Secr
       checkValue(value)
       const about = { setBy: by.principal, setAtMs: clock.nowMs() }
       const secret = { ...(await sealing.seal(name, value)), ...about }
-      await secrets.put(secret, eventOf('secret_set', by, { name }))
+      await secrets.put(secret, eventOf('secret_set', by, about.setAtMs, { name }))
       return toView(secret)
     },
     async remove(name, by) {
       const [known] = secretNameForm.test(name) ? await secrets.find([name]) : []
       if (!known) throw new IsolaError('request_not_found', 'There is no such secret.')
-      await secrets.remove(name, eventOf('secret_removed', by, { name }))
+      await secrets.remove(name, eventOf('secret_removed', by, clock.nowMs(), { name }))
     },
     async rotate(by) {
       const wrong = sealing.problem()
@@ -64,7 +55,8 @@ export function createSecretAdministration(deps: SecretAdministrationDeps): Secr
       const { resealed, failed } = await resealAll(old, deps)
       for (let at = 0; at < resealed.length; at += batchSize) {
         const some = resealed.slice(at, at + batchSize)
-        await secrets.reseal(some, eventOf('secrets_rotated', by, { count: some.length }))
+        const data = { count: some.length }
+        await secrets.reseal(some, eventOf('secrets_rotated', by, clock.nowMs(), data))
       }
       const others = await deps.rotateOthers?.()
       return {
@@ -105,15 +97,15 @@ const toView = ({ name, keyId, setBy, setAtMs }: SealedSecret): SecretView => ({
 
 function checkName(name: string): void {
   if (secretNameForm.test(name)) return
-  const message =
-    'name: must be 1 to 64 capital letters, digits and underscores, and begin with a letter, such as GITHUB_TOKEN.'
-  throw new IsolaError('request_invalid', message, { param: 'name' })
+  throw invalidField(
+    'name',
+    'must be 1 to 64 capital letters, digits and underscores, and begin with a letter, such as GITHUB_TOKEN.',
+  )
 }
 
 /** Error messages never contain the value, nor a part of it. */
 function checkValue(value: string): void {
-  const wrong = (what: string) =>
-    new IsolaError('request_invalid', `value: ${what}.`, { param: 'value' })
+  const wrong = (what: string) => invalidField('value', `${what}.`)
   if (value === '') throw wrong('must not be empty; to take the secret away, remove it')
   if (new TextEncoder().encode(value).byteLength > maxBytes)
     throw wrong('must be at most 16 KiB (16,384 bytes)')

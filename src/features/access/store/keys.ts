@@ -1,14 +1,16 @@
+import { defined } from '#contracts/defined.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { KeyStore, KeyView, NewKey } from '../types/keys.ts'
 import type { Rights, Role } from '#contracts/keys.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
-import { revokeRow } from '#platform/d1/revoke-row.ts'
+import { eventRow, revokeRow } from '#platform/d1/deployment-log.ts'
+import { rowsOf, together } from '#platform/d1/database.ts'
 
 const ofPrincipal = 'role, agents, models, daily_tokens, daily_cost_nano_usd'
+const rights = 'role, agents, models, daily_tokens AS tokens, daily_cost_nano_usd AS costNanoUsd'
 const select = `
-  SELECT keys.id, principal, hint, keys.created_at_ms, expires_at_ms, revoked_at_ms, followed_by, persona, ${ofPrincipal}
+  SELECT keys.id, principal, hint, keys.created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs,
+    revoked_at_ms AS revokedAtMs, followed_by AS followedBy, persona, ${rights}
   FROM keys JOIN principals ON principals.id = principal`
 const insertPrincipal = `
   INSERT INTO principals (id, ${ofPrincipal}, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
@@ -17,29 +19,25 @@ const insertKey = `INSERT INTO keys ${columns} VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?
 
 /** The tables of principals and keys: hashes only, from which no key can be recovered. */
 export function createKeyStore(database: Database): KeyStore {
-  const first = async (where: string, value: string): Promise<KeyView | undefined> => {
-    const statement = database.prepare(`${select} WHERE ${where}`).bind(value)
-    const row = await reached(() => statement.first<KeyRow>())
-    return row ? toView(row) : undefined
-  }
+  const all = async (rest: string, ...values: (string | number | null)[]) =>
+    (await rowsOf<KeyRow>(database, `${select} WHERE ${rest}`, ...values)).map(toView)
   return {
-    findByHash: (hash) => first('hash = ?1', hash),
-    find: (id) => first('keys.id = ?1', id),
-    async list({ principal, limit }) {
-      const sql = `${select} WHERE ?1 IS NULL OR principal = ?1 ORDER BY keys.created_at_ms DESC, keys.id LIMIT ?2`
-      const statement = database.prepare(sql).bind(principal ?? null, limit)
-      const { results } = await reached(() => statement.all<KeyRow>())
-      return results.map(toView)
-    },
+    findByHash: async (hash) => (await all('hash = ?1', hash))[0],
+    find: async (id) => (await all('keys.id = ?1', id))[0],
+    list: ({ principal = null, limit }) =>
+      all(
+        '?1 IS NULL OR principal = ?1 ORDER BY keys.created_at_ms DESC, keys.id LIMIT ?2',
+        principal,
+        limit,
+      ),
     async principals() {
-      const statement = database.prepare('SELECT id FROM principals')
-      const { results } = await reached(() => statement.all<{ readonly id: string }>())
-      return ['operator', ...results.map(({ id }) => id)]
+      const rows = await rowsOf<{ readonly id: string }>(database, 'SELECT id FROM principals')
+      return ['operator', ...rows.map(({ id }) => id)]
     },
     async rightsOf(principal) {
-      const sql = `SELECT ${ofPrincipal} FROM principals WHERE id = ?1`
-      const row = await reached(() => database.prepare(sql).bind(principal).first<RightsRow>())
-      return row ? toRights(row) : undefined
+      const sql = `SELECT ${rights} FROM principals WHERE id = ?1`
+      const [row] = await rowsOf<RightsRow>(database, sql, principal)
+      return row && toRights(row)
     },
     async add(key, event, rights) {
       const statements = [
@@ -50,7 +48,7 @@ export function createKeyStore(database: Database): KeyStore {
         const values = [key.principal, ...toColumns(rights), key.createdAtMs]
         statements.unshift(database.prepare(insertPrincipal).bind(...values))
       }
-      await reached(() => database.batch(statements)).catch((error: unknown) => {
+      await together(database, ...statements).catch((error: unknown) => {
         if (/principals\.id/.test(errorMessage(error))) throw taken(key.principal)
         if (/being erased/.test(errorMessage(error))) throw beingErased()
         throw error
@@ -62,11 +60,8 @@ export function createKeyStore(database: Database): KeyStore {
         values: [principal],
       }
       const sql = `UPDATE principals SET (${ofPrincipal}) = (?2, ?3, ?4, ?5, ?6) WHERE id = ?1`
-      const statements = [
-        eventRow(database, event, only),
-        database.prepare(sql).bind(principal, ...toColumns(rights)),
-      ]
-      await reached(() => database.batch(statements))
+      const row = database.prepare(sql).bind(principal, ...toColumns(rights))
+      await together(database, eventRow(database, event, only), row)
     },
     async revoke(id, event) {
       await revokeRow(database, 'keys', { id, event })
@@ -85,12 +80,12 @@ export function createKeyStore(database: Database): KeyStore {
           revoked_at_ms = CASE WHEN ?2 <= ?3 THEN ?3 END,
           expires_at_ms = CASE WHEN ?2 <= ?3 THEN expires_at_ms ELSE min(coalesce(expires_at_ms, ?2), ?2) END
         WHERE id = ?1 AND ${isActive('?3')}`
-      const statements = [
+      await together(
+        database,
         eventRow(database, event, only),
         database.prepare(insert).bind(...valuesOf(key), id, nowMs),
         database.prepare(end).bind(id, endsAtMs, nowMs, key.id),
-      ]
-      await reached(() => database.batch(statements))
+      )
     },
   }
 }
@@ -98,49 +93,27 @@ export function createKeyStore(database: Database): KeyStore {
 const isActive = (now: string) =>
   `revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ${now})`
 
+/** The columns of a principal; a limit that is not set is absent. */
 interface RightsRow {
   readonly role: Role
-  readonly agents: string | null
-  readonly models: string | null
-  readonly daily_tokens: number | null
-  readonly daily_cost_nano_usd: number | null
+  readonly agents?: string
+  readonly models?: string
+  readonly tokens?: number
+  readonly costNanoUsd?: number
 }
 
-interface KeyRow extends RightsRow {
-  readonly id: string
-  readonly principal: string
-  readonly hint: string
-  readonly created_at_ms: number
-  readonly expires_at_ms: number | null
-  readonly revoked_at_ms: number | null
-  readonly followed_by: string | null
-  readonly persona: string | null
+type KeyRow = RightsRow & Omit<KeyView, keyof Rights>
+
+function toView({ role, agents, models, tokens, costNanoUsd, ...row }: KeyRow): KeyView {
+  return { ...row, ...toRights({ role, ...defined({ agents, models, tokens, costNanoUsd }) }) }
 }
 
-function toView(row: KeyRow): KeyView {
-  const { id, principal, hint, created_at_ms: createdAtMs } = row
+function toRights({ role, agents, models, tokens, costNanoUsd }: RightsRow): Rights {
+  const limits = defined({ tokens, costNanoUsd })
   return {
-    id,
-    principal,
-    hint,
-    createdAtMs,
-    ...toRights(row),
-    ...(row.persona !== null && { persona: row.persona }),
-    ...(row.expires_at_ms !== null && { expiresAtMs: row.expires_at_ms }),
-    ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),
-    ...(row.followed_by !== null && { followedBy: row.followed_by }),
-  }
-}
-
-function toRights(row: RightsRow): Rights {
-  const limits = {
-    ...(row.daily_tokens !== null && { tokens: row.daily_tokens }),
-    ...(row.daily_cost_nano_usd !== null && { costNanoUsd: row.daily_cost_nano_usd }),
-  }
-  return {
-    role: row.role,
-    ...(row.agents !== null && { agents: toNames(row.agents) }),
-    ...(row.models !== null && { models: toNames(row.models) }),
+    role,
+    ...(agents !== undefined && { agents: toNames(agents) }),
+    ...(models !== undefined && { models: toNames(models) }),
     ...(Object.keys(limits).length > 0 && { limits }),
   }
 }
@@ -170,8 +143,11 @@ const valuesOf = ({ id, principal, hash, hint, createdAtMs, expiresAtMs, persona
 ]
 
 function beingErased(): IsolaError {
-  const message = 'principal: is being erased; nobody is let in by this name until that is done.'
-  return new IsolaError('request_conflict', message, { param: 'principal' })
+  return new IsolaError(
+    'request_conflict',
+    'principal: is being erased; no key opens anything under this name until that is done.',
+    { param: 'principal' },
+  )
 }
 
 function taken(principal: string): IsolaError {

@@ -2,31 +2,32 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { GrantStore, OAuthGrant } from '../types/oauth.ts'
 import { isScope } from '../types/scopes.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
-import { revokeRow } from '#platform/d1/revoke-row.ts'
+import { eventRow, revokeRow } from '#platform/d1/deployment-log.ts'
+import { reached, rowsOf, together } from '#platform/d1/database.ts'
 
 const given =
   'id, principal, client, client_name, redirect_uri, resource, scopes, signed_in_with, created_at_ms, expires_at_ms'
-const columns = `${given}, library_id, redeemed_at_ms, revoked_at_ms, followed_by`
-const select = `SELECT ${columns} FROM oauth_grants`
+const select = `
+  SELECT id, principal, client, client_name AS clientName, redirect_uri AS redirectUri, resource, scopes,
+    signed_in_with AS signedInWith, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs,
+    library_id AS libraryId, redeemed_at_ms AS redeemedAtMs, revoked_at_ms AS revokedAtMs,
+    followed_by AS followedBy
+  FROM oauth_grants`
 
 /** The grants of clients. No row holds a token, nor anything from which a token could be made. */
 export function createGrantStore(database: Database): GrantStore {
-  const first = async (column: 'id' | 'library_id', value: string) => {
-    const statement = database.prepare(`${select} WHERE ${column} = ?1`).bind(value)
-    const row = await reached(() => statement.first<GrantRow>())
-    return row ? toGrant(row) : undefined
-  }
+  const all = async (rest: string, ...values: (string | number | null)[]) =>
+    (await rowsOf<GrantRow>(database, `${select} ${rest}`, ...values)).map(toGrant)
   return {
-    find: (id) => first('id', id),
-    findByLibraryId: (libraryId) => first('library_id', libraryId),
-    async list({ principal, limit }) {
-      const sql = `${select} WHERE ?1 IS NULL OR principal = ?1 ORDER BY created_at_ms DESC, id LIMIT ?2`
-      const statement = database.prepare(sql).bind(principal ?? null, limit)
-      const { results } = await reached(() => statement.all<GrantRow>())
-      return results.map(toGrant)
-    },
+    find: async (id) => (await all('WHERE id = ?1', id))[0],
+    findByLibraryId: async (libraryId) =>
+      (await all('WHERE library_id = ?1 LIMIT 1', libraryId))[0],
+    list: ({ principal = null, limit }) =>
+      all(
+        'WHERE ?1 IS NULL OR principal = ?1 ORDER BY created_at_ms DESC, id LIMIT ?2',
+        principal,
+        limit,
+      ),
     async add(grant, event) {
       // A client that is named by a document is many installations: only the installation at the same redirect
       // address is replaced.
@@ -43,23 +44,20 @@ export function createGrantStore(database: Database): GrantStore {
       const { principal, client, resource, redirectUri, createdAtMs } = grant
       // The id of the replaced grant is found by the statement itself.
       const end = { owner: principal, reason: 'replaced', by: grant.id, grant: '' }
+      const revoked = { ...event, type: 'oauth_revoked', data: end } as const
       const statements = [
-        eventRow(
-          database,
-          { ...event, type: 'oauth_revoked', data: end },
-          {
-            condition: `${replaced} IS NOT NULL`,
-            values: [principal, client, resource, redirectUri, createdAtMs],
-            data: `json_set(?5, '$.grant', ${replaced})`,
-          },
-        ),
+        eventRow(database, revoked, {
+          condition: `${replaced} IS NOT NULL`,
+          values: [principal, client, resource, redirectUri, createdAtMs],
+          data: `json_set(?5, '$.grant', ${replaced})`,
+        }),
         database
           .prepare(replace)
           .bind(principal, client, resource, redirectUri, createdAtMs, grant.id),
         database.prepare(insert).bind(...valuesOf(grant)),
         eventRow(database, event),
       ]
-      await reached(() => database.batch(statements)).catch((error: unknown) => {
+      await together(database, ...statements).catch((error: unknown) => {
         if (/oauth_grants\.id/.test(errorMessage(error))) throw taken()
         throw error
       })
@@ -85,42 +83,14 @@ export function createGrantStore(database: Database): GrantStore {
   }
 }
 
-interface GrantRow {
-  readonly id: string
-  readonly principal: string
-  readonly client: string
-  readonly client_name: string
-  readonly redirect_uri: string
-  readonly resource: string
+interface GrantRow extends Omit<OAuthGrant, 'scopes'> {
   readonly scopes: string
-  readonly signed_in_with: string
-  readonly created_at_ms: number
-  readonly expires_at_ms: number
-  readonly library_id: string | null
-  readonly redeemed_at_ms: number | null
-  readonly revoked_at_ms: number | null
-  readonly followed_by: string | null
 }
 
-function toGrant(row: GrantRow): OAuthGrant {
-  const { id, principal, client, resource } = row
-  return {
-    id,
-    principal,
-    client,
-    clientName: row.client_name,
-    redirectUri: row.redirect_uri,
-    resource,
-    scopes: toScopes(row.scopes),
-    signedInWith: row.signed_in_with,
-    createdAtMs: row.created_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    ...(row.library_id !== null && { libraryId: row.library_id }),
-    ...(row.redeemed_at_ms !== null && { redeemedAtMs: row.redeemed_at_ms }),
-    ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),
-    ...(row.followed_by !== null && { followedBy: row.followed_by }),
-  }
-}
+const toGrant = ({ scopes, ...row }: GrantRow): OAuthGrant => ({
+  ...row,
+  scopes: toScopes(scopes),
+})
 
 /** A value that is not a list allows nothing. */
 function toScopes(json: string): OAuthGrant['scopes'] {
@@ -142,6 +112,8 @@ const valuesOf = (grant: OAuthGrant) => [
 ]
 
 function taken(): IsolaError {
-  const message = 'This page was used before. Start again from the program that sent you here.'
-  return new IsolaError('request_conflict', message)
+  return new IsolaError(
+    'request_conflict',
+    'This page was used before. Start again from the program that sent you here.',
+  )
 }

@@ -1,5 +1,14 @@
+import * as z from 'zod'
 import type { Rights, Administrator, Role } from '#contracts/keys.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
+
+/** The name of a principal: the owner of keys, sessions and limits. A publisher's key is named by the same rule. */
+export const principalName = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9._@+-]{0,63}$/,
+    'must be 1 to 64 lowercase letters, digits or . _ @ + -, and begin with a letter or digit',
+  )
 
 /** A key as lists show it: neither the key nor its hash. */
 export interface KeyView extends Rights {
@@ -109,7 +118,8 @@ export interface KeyAdministration {
   /** Ends a key from the next request on. A repeated call changes nothing. */
   readonly revoke: (id: string, by: Administrator) => Promise<KeyView>
   /**
-   * Makes a new key for the same principal, with the same persona; the old one ends at once, or `graceMs` later. The new
+   * Makes a new key for the same principal, with the same persona; the old one ends at once, or `graceMs` later. The
+   * new
    * one ends when the old one would have, unless `end` says otherwise.
    */
   readonly rotate: (

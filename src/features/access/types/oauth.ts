@@ -70,6 +70,10 @@ export interface OAuthGrant {
   readonly libraryId?: string
 }
 
+/** Whether a grant opens anything now. */
+export const isHeld = ({ revokedAtMs, expiresAtMs }: OAuthGrant, nowMs: number): boolean =>
+  revokedAtMs === undefined && nowMs < expiresAtMs
+
 /** Filter and length of a list of grants, newest first. */
 interface GrantQuery {
   readonly principal?: string

@@ -23,7 +23,9 @@ export interface Resealed extends Pick<SealedSecret, 'name' | 'sealed' | 'keyId'
   readonly was: string
 }
 
-/** The table of secrets. Each change lands with its event, both or neither. Every verb may throw `request_unavailable`. */
+/**
+ * The table of secrets. Each change lands with its event, both or neither. Every verb may throw `request_unavailable`.
+ */
 export interface SecretStore {
   /** By name. */
   readonly list: () => Promise<readonly SealedSecret[]>

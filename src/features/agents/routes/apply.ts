@@ -1,15 +1,18 @@
 import type * as z from 'zod'
 import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
-import { toScheduled, type AgentSchedules } from '#runtime/session/types/agent-schedules.ts'
+import {
+  toScheduled,
+  type AgentSchedules,
+  type StoredAgent,
+} from '#runtime/session/types/agent-schedules.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { ScheduleAsker } from '#runtime/session/types/schedule.ts'
 import type { AgentAdministration, AppliedAgent, BeforeAgent } from '../types.ts'
-import type { StoredAgent } from '#runtime/session/types/agent-schedules.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
+import { jsonResponse } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { askerOf as scheduleAsker, changer } from '#runtime/session/requests/own.ts'
-import { warningsOf } from '#platform/routes/small-limits.ts'
+import { warningsOf } from '#platform/routes/limits.ts'
 import type { Targets } from '#platform/routes/targets.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { administratorOf, checkAgentModel } from '#runtime/session/requests/asker.ts'

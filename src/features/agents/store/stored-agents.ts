@@ -7,9 +7,8 @@ import {
 import type { Role } from '#contracts/keys.ts'
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { AgentSeer, AgentStore, ListedAgent, SeenAgent } from '../types.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
 
 /** So many of the last versions are kept, and the one in force. */
 const keptVersions = 50

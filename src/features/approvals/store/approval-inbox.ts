@@ -5,8 +5,12 @@ import type {
 } from '#runtime/session/types/approval.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { rowsOf } from '#platform/d1/database.ts'
 
+const select = `
+  SELECT id, state, session, run, call, principal, agent, tool, approver, args_hash AS argsHash, shape, label, reason,
+    rule, at_ms AS atMs, decided_by AS decidedBy, decided_at_ms AS decidedAtMs
+  FROM approvals`
 // `seq` is not written here: the event on the record arrives later, and decides.
 const mark = `
   UPDATE approvals SET state = ?4, decided_by = ?5, decided_at_ms = ?6
@@ -20,16 +24,14 @@ export function createApprovalInbox(
   return {
     async list(query) {
       const { sql, values } = toSelect(query)
-      const statement = database.prepare(sql).bind(...values)
-      const { results } = await reached(() => statement.all<EntryRow>())
-      const last = results.at(-1)
-      const next = last && results.length === query.limit && { atMs: last.at_ms, id: last.id }
-      return { entries: results.map(toEntry), ...(next && { next }) }
+      const rows = await rowsOf<EntryRow>(database, sql, ...values)
+      const last = rows.at(-1)
+      const next = last && rows.length === query.limit && { atMs: last.atMs, id: last.id }
+      return { entries: rows.map(toEntry), ...(next && { next }) }
     },
     async find(id) {
-      const statement = database.prepare('SELECT * FROM approvals WHERE id = ?1').bind(id)
-      const row = await reached(() => statement.first<EntryRow>())
-      return row ? toEntry(row) : undefined
+      const [row] = await rowsOf<EntryRow>(database, `${select} WHERE id = ?1`, id)
+      return row && toEntry(row)
     },
     async mark({ session, run, call, state, decidedBy }) {
       const statement = database
@@ -54,49 +56,16 @@ function toSelect(query: ApprovalQuery): {
   if (after) conditions.push(`(at_ms, id) < (${bind(after.atMs)}, ${bind(after.id)})`)
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   const order = `ORDER BY at_ms DESC, id DESC LIMIT ${bind(limit)}`
-  return { sql: `SELECT * FROM approvals ${where} ${order}`, values }
+  return { sql: `${select} ${where} ${order}`, values }
 }
 
-interface EntryRow {
-  readonly id: string
-  readonly session: string
-  readonly run: string
-  readonly call: string
-  readonly principal: string
-  readonly agent: string
-  readonly tool: string
-  readonly approver: ApprovalEntry['approver']
-  readonly args_hash: string
-  readonly shape: string
+interface EntryRow extends Omit<ApprovalEntry, 'label' | 'decidedBy'> {
   readonly label: string
-  readonly reason: string
-  readonly rule: string
-  readonly at_ms: number
-  readonly state: ApprovalEntry['state']
-  readonly decided_by: string | null
-  readonly decided_at_ms: number | null
+  readonly decidedBy?: string
 }
 
-function toEntry(row: EntryRow): ApprovalEntry {
-  const { id, state, session, run, call, principal, agent, tool, approver, shape, reason } = row
-  const { rule, args_hash: argsHash, at_ms: atMs, decided_by: by, decided_at_ms: at } = row
-  return {
-    id,
-    state,
-    session,
-    run,
-    call,
-    principal,
-    agent,
-    tool,
-    approver,
-    argsHash,
-    shape,
-    label: JSON.parse(row.label),
-    reason,
-    rule,
-    atMs,
-    ...(by !== null && { decidedBy: JSON.parse(by) }),
-    ...(at !== null && { decidedAtMs: at }),
-  }
-}
+const toEntry = ({ label, decidedBy, ...row }: EntryRow): ApprovalEntry => ({
+  ...row,
+  label: JSON.parse(label),
+  ...(decidedBy !== undefined && { decidedBy: JSON.parse(decidedBy) }),
+})

@@ -1,14 +1,16 @@
-import type { ApprovalRules } from '#runtime/session/types/approval.ts'
-import { scopeOf, type ApprovalRule } from '#runtime/session/types/approval.ts'
+import { type ApprovalRules, scopeOf, type ApprovalRule } from '#runtime/session/types/approval.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
-import { revokeRow } from '#platform/d1/revoke-row.ts'
+import { type Database, reached, rowsOf } from '#platform/d1/database.ts'
+import { revokeRow } from '#platform/d1/deployment-log.ts'
 
 /** How many rules of one principal and tool are read: each call that would ask compares all of them. */
 const maxOfTool = 200
 
+const select = `
+  SELECT id, principal, agent, tool, definition_hash AS definitionHash, session, free, shape, label,
+    decided_by AS decidedBy, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs
+  FROM approval_rules`
 const insert = `
   INSERT INTO approval_rules (id, principal, agent, tool, definition_hash, session, free, shape, label, decided_by,
     created_at_ms, expires_at_ms)
@@ -19,19 +21,12 @@ export function createApprovalRules(
   database: Database,
   clock: Pick<Clock, 'nowMs'>,
 ): ApprovalRules {
-  const all = async (sql: string, ...values: readonly (string | number)[]) => {
-    const { results } = await reached(() =>
-      database
-        .prepare(sql)
-        .bind(...values)
-        .all<RuleRow>(),
-    )
-    return results.map(toRule)
-  }
+  const all = async (rest: string, ...values: readonly (string | number)[]) =>
+    (await rowsOf<RuleRow>(database, `${select} ${rest}`, ...values)).map(toRule)
   return {
     of: (principal, tool) =>
       all(
-        `SELECT * FROM approval_rules WHERE principal = ?1 AND tool = ?2 AND expires_at_ms > ?3
+        `WHERE principal = ?1 AND tool = ?2 AND expires_at_ms > ?3
          ORDER BY expires_at_ms DESC LIMIT ${maxOfTool}`,
         principal,
         tool,
@@ -48,12 +43,11 @@ export function createApprovalRules(
     },
     list({ principal, limit }) {
       const ofOne = principal === undefined ? '' : 'AND principal = ?3'
-      const sql = `SELECT * FROM approval_rules WHERE expires_at_ms > ?1 ${ofOne}
-        ORDER BY created_at_ms DESC, id LIMIT ?2`
-      return all(sql, clock.nowMs(), limit, ...(principal === undefined ? [] : [principal]))
+      const rest = `WHERE expires_at_ms > ?1 ${ofOne} ORDER BY created_at_ms DESC, id LIMIT ?2`
+      return all(rest, clock.nowMs(), limit, ...(principal === undefined ? [] : [principal]))
     },
     async revoke(id, by, principal) {
-      const [rule] = await all('SELECT * FROM approval_rules WHERE id = ?1', id)
+      const [rule] = await all('WHERE id = ?1', id)
       if (!rule || (principal !== undefined && rule.principal !== principal)) return false
       const { principal: owner, agent, tool } = rule
       const about = { rule: id, owner, agent, tool, scope: scopeOf(rule), request: by.requestId }
@@ -64,32 +58,15 @@ export function createApprovalRules(
   }
 }
 
-interface RuleRow {
-  readonly id: string
-  readonly principal: string
-  readonly agent: string
-  readonly tool: string
-  readonly definition_hash: string
-  readonly session: string | null
+interface RuleRow extends Omit<ApprovalRule, 'free' | 'label' | 'decidedBy'> {
   readonly free: string
-  readonly shape: string
   readonly label: string
-  readonly decided_by: string
-  readonly created_at_ms: number
-  readonly expires_at_ms: number
+  readonly decidedBy: string
 }
 
-const toRule = ({ id, principal, agent, tool, shape, session, ...row }: RuleRow): ApprovalRule => ({
-  id,
-  principal,
-  agent,
-  tool,
-  definitionHash: row.definition_hash,
-  ...(session !== null && { session }),
-  free: JSON.parse(row.free),
-  shape,
-  label: JSON.parse(row.label),
-  decidedBy: JSON.parse(row.decided_by),
-  createdAtMs: row.created_at_ms,
-  expiresAtMs: row.expires_at_ms,
+const toRule = ({ free, label, decidedBy, ...row }: RuleRow): ApprovalRule => ({
+  ...row,
+  free: JSON.parse(free),
+  label: JSON.parse(label),
+  decidedBy: JSON.parse(decidedBy),
 })

@@ -9,7 +9,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { secretReference, type McpServerConfig } from '#runtime/catalog/types/mcp.ts'
 import type { ReadSecrets } from '#features/access/types/secrets.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import { mayBeAsked } from '../same-site.ts'
+import { mayBeAsked } from '../guarded-fetch.ts'
 import type { SealedStore } from './sealed-store.ts'
 
 /** Where a browser comes back to after a sign-in. */
@@ -37,7 +37,7 @@ export interface PendingLogin {
 export type BegunLogin = Pick<PendingLogin, 'state' | 'principal'>
 
 /** One server's sign-in: its configuration, its sealed rows, and the origin under which it was begun. */
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly config: McpServerConfig
   readonly store: SealedStore
   readonly checkUrl: CheckUrl

@@ -18,13 +18,6 @@ export interface Seal {
 
 type Sealed = Parameters<Seal['open']>[0]
 
-/** Values of one server, sealed under the master key while they are kept. */
-export interface SealedStore {
-  readonly get: <T>(key: string) => Promise<T | undefined>
-  readonly put: (key: string, value: unknown) => Promise<void>
-  readonly delete: (key: string) => void
-}
-
 /** Sealed it is larger, and a value of the object's store has 2 MB at most. */
 const maxChars = 256_000
 
@@ -60,6 +53,9 @@ export async function resealAll(
   return { rotated, current: all.length - old.length, locked }
 }
 
+/** Values of one server, sealed under the master key while they are kept. */
+export type SealedStore = ReturnType<typeof createSealedStore>
+
 /** Values of one server's sign-in, each sealed under its own name; a value that no key opens counts as missing. */
 export function createSealedStore(
   store: LinkStore,
@@ -67,10 +63,10 @@ export function createSealedStore(
   /** Part of each name: a value of another server, or of another address of this server, cannot be opened here. */
   scope: string,
   learn: (value: string) => void,
-): SealedStore {
+) {
   const nameOf = (key: string) => `${prefix}${scope} ${key}`
   return {
-    async get<T>(key: string) {
+    async get<T>(key: string): Promise<T | undefined> {
       const kept = store.get(nameOf(key)) as Sealed | undefined
       if (!kept) return undefined
       try {
@@ -82,14 +78,14 @@ export function createSealedStore(
         return undefined
       }
     },
-    async put(key, value) {
+    async put(key: string, value: unknown): Promise<void> {
       for (const secret of secretsIn(value)) learn(secret)
       const text = JSON.stringify(value)
       if (text.length > maxChars)
         throw new IsolaError('tool_failed', 'The authorization server says more than can be kept.')
       store.put(nameOf(key), await seal(nameOf(key), text))
     },
-    delete: (key) => store.delete(nameOf(key)),
+    delete: (key: string): void => store.delete(nameOf(key)),
   }
 }
 

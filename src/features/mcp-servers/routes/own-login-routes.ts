@@ -13,6 +13,7 @@ interface OwnLoginDeps {
 }
 
 const params = { server: 'Its id.' }
+const own = { params, body: noBody, errors: [409], check: refuseToken } as const
 /** How a sign-in at a server begins. */
 export const begun = {
   200: {
@@ -46,11 +47,8 @@ export default [
   route('POST /api/mcp/:server/login', {
     roles: talkers,
     summary: 'Begins to sign in at a server, for the caller. Needs a key: a token is refused.',
-    params,
-    body: noBody,
+    ...own,
     replies: begun,
-    errors: [409],
-    check: refuseToken,
     // The browser comes back to the address that this request was sent to.
     handle: ({ mcp }: OwnLoginDeps, request) =>
       mcp.own.begin(request.params.server, selfOf(request), new URL(request.raw.url).origin),
@@ -58,11 +56,9 @@ export default [
   route('POST /api/mcp/:server/login/finish', {
     roles: talkers,
     summary: 'Ends what the caller began, with the code that the browser showed.',
-    params,
+    ...own,
     body: finishOwnLoginRequest,
     replies: { 200: { is: 'Signed in.', json: z.object({ state: z.literal('signed_in') }) } },
-    errors: [409],
-    check: refuseToken,
     async handle({ mcp }: OwnLoginDeps, request) {
       await mcp.own.finish(request.params.server, selfOf(request), request.body.code)
       return { state: 'signed_in' }
@@ -71,11 +67,8 @@ export default [
   route('DELETE /api/mcp/:server/login', {
     roles: talkers,
     summary: 'Signs the caller out: what is kept of its sign-in is gone, and its calls end.',
-    params,
-    body: noBody,
+    ...own,
     replies: { 200: { is: 'Signed out.', json: z.object({ state: z.literal('signed_out') }) } },
-    errors: [409],
-    check: refuseToken,
     async handle({ mcp }: OwnLoginDeps, request) {
       await mcp.own.end(request.params.server, selfOf(request))
       return { state: 'signed_out' }

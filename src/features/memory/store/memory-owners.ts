@@ -1,6 +1,6 @@
 import type { MemoryOwners } from '../types.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 /** The table of those who have long-term memory. */
 export function createMemoryOwners(database: Database): MemoryOwners {

@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 /** Length of one part in characters: a row holds at most 2 MB, and a character may be three bytes. */
 const partChars = 600_000

@@ -1,6 +1,6 @@
 import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-store.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 import {
   rowColumns,
   toKeptVersion,

@@ -9,7 +9,7 @@ import {
 import type { GenerationView } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 /** A bound text of D1 has 2 MB at most, and a character may be three bytes. */
 const chunkChars = 500_000

@@ -10,24 +10,16 @@ import type { LivePolicyDeps } from '../live-policy.ts'
 import { createDefuser, defuse, type IsOpenHost } from './defuse.ts'
 
 /** The name of an answer in label rules: showing an answer sends data to the addresses in it. */
-export const answerName = 'isola__answer'
-
-/** Keeps data from leaving through the addresses in a shown answer. */
-export interface AnswerGuard {
-  /** Wraps the planner outside of all hooks, so that labels added by hooks count. */
-  readonly around: (planner: Planner) => Planner
-  /** Wraps the model provider, so that the streamed text is the text that is kept. */
-  readonly behind: (models: ModelProvider) => ModelProvider
-}
+const answerName = 'isola__answer'
 
 /**
- * If the context of an answer contains a stranger's text, and the policy would not let its data leave without asking
+ * Keeps data from leaving through the addresses in a shown answer. If the context of an answer contains a stranger's text, and the policy would not let its data leave without asking
  * (`egress` of `isola__answer`), the addresses in the answer are made inert, except for hosts that the policy names.
  * Without a stranger's text nothing is examined. While the policy cannot be read, no host is allowed.
  *
  * @see docs/decisions/0073-what-an-answer-points-at.md
  */
-export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>): AnswerGuard {
+export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>) {
   /** @returns The hosts that the answer may point at; `undefined` if all. */
   async function hostsFor(
     label: Label,
@@ -48,7 +40,8 @@ export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>
     return decideTool(policy, asked).verdict === 'allow' ? undefined : policy.network.hosts
   }
   return {
-    around: (planner) => ({
+    /** Wraps the planner outside of all hooks, so that labels added by hooks count. */
+    around: (planner: Planner): Planner => ({
       plan(state) {
         let added = ownLabel
         const read = (label: Label | undefined) => {
@@ -64,7 +57,8 @@ export function createAnswerGuard({ snapshot }: Pick<LivePolicyDeps, 'snapshot'>
         return planner.plan({ ...state, read, generate })
       },
     }),
-    behind: (models) => ({
+    /** Wraps the model provider, so that the streamed text is the text that is kept. */
+    behind: (models: ModelProvider): ModelProvider => ({
       ...models,
       async generate(request, call) {
         const { answersPointAt: hosts } = request

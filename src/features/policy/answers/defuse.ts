@@ -1,14 +1,6 @@
 /** Whether an address may stay active; `host` is in lower case. */
 export type IsOpenHost = (host: string) => boolean
 
-/** Makes the addresses in a text inert, piece by piece as it streams. */
-export interface Defuser {
-  /** @returns The text that is certain so far; at most 2,048 characters are held back. */
-  readonly push: (text: string) => string
-  /** The rest. */
-  readonly end: () => string
-}
-
 /** Every construct that Markdown or HTML readers act on lies in one run of ASCII without a space. */
 const wholeRuns = /[\x21-\x7e]+/g
 /** A longer run is cut by a space: a construct across the cut has no effect any more. */
@@ -23,7 +15,7 @@ const maxBefore = 80
  *
  * The client that shows the text is unknown, so nothing is exempt, not even code.
  */
-export function createDefuser(isOpen: IsOpenHost): Defuser {
+export function createDefuser(isOpen: IsOpenHost) {
   let held = ''
   /** The original text before the held run. */
   let before = ''
@@ -40,7 +32,8 @@ export function createDefuser(isOpen: IsOpenHost): Defuser {
     return done + defuseRun(rest, { isOpen, goesOn: next > '\x7e', before: ahead })
   }
   return {
-    push(text) {
+    /** @returns The text that is certain so far; at most 2,048 characters are held back. */
+    push: (text: string): string => {
       const known = held + text
       const from = before
       const lastBefore = (at: number) =>
@@ -70,7 +63,8 @@ export function createDefuser(isOpen: IsOpenHost): Defuser {
       }
       return done
     },
-    end() {
+    /** The rest. */
+    end: (): string => {
       const rest = inPieces(held, isCut ? '' : before, '')
       held = ''
       return rest

@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import { toolDestroys } from '../types.ts'
-import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
@@ -19,6 +18,7 @@ import { toVisible } from '#contracts/visible-text.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import type { setPolicyRequest, testPolicyRequest } from './requests.ts'
+import { invalidField } from '#platform/routes/json-shape.ts'
 
 export interface PolicyDeps {
   readonly plugins: Pick<PluginAdministration, 'policy' | 'change' | 'show'>
@@ -65,8 +65,10 @@ async function refuseTooLong(
     return left.map(
       (name) => `${name} found no room in the orchestrator's prompt; isola__find finds it.`,
     )
-  const message = `policy.pinned: the orchestrator's prompt has ${most} tokens at most, which leaves no room for ${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`
-  throw new IsolaError('request_invalid', message, { param: 'policy.pinned' })
+  throw invalidField(
+    'policy.pinned',
+    `the orchestrator's prompt has ${most} tokens at most, which leaves no room for ${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`,
+  )
 }
 
 /** Notes about patterns that match nothing: a misspelt one would not deny or allow the intended tool. */

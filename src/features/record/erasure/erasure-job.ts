@@ -1,5 +1,8 @@
-import type { PlannedJobs } from '#platform/objects/planned-job.ts'
-import { createPlannedJob, type PlannedJob } from '#platform/objects/planned-job.ts'
+import {
+  type PlannedJobs,
+  createPlannedJob,
+  type PlannedJob,
+} from '#platform/objects/planned-job.ts'
 
 export const erasureJob = 'erasure'
 

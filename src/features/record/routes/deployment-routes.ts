@@ -5,7 +5,8 @@ import { dayOf, shownAmount, type DayDeps } from './usage.ts'
 import { anyone, keyHolders, operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, dayAmount, flag, text } from '#platform/routes/shapes.ts'
-import { clearIncident, readHealth, selectedModel, type HealthDeps } from './health.ts'
+import { clearIncident, readHealth, type HealthDeps } from './health.ts'
+import { selectedModel } from '#platform/routes/targets.ts'
 
 interface FileDeps {
   /** Reads a file that was uploaded with the Worker; absent without such files. */

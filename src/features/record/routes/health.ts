@@ -5,7 +5,7 @@ import type { PluginProblem, Readiness } from '#contracts/operations.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { IncidentRecord, PrincipalReader } from '#runtime/session/types/principal.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { Targets } from '#platform/routes/targets.ts'
+import { selectedModel, type Targets } from '#platform/routes/targets.ts'
 
 /** A persistent incident is reported again every few seconds: an older report is past. */
 const recentMs = 3_600_000
@@ -99,21 +99,6 @@ function summaryOf(incidents: readonly IncidentRecord[]) {
   for (const { kind } of incidents) counts[kind] = (counts[kind] ?? 0) + 1
   const newest = incidents.slice(0, maxShown).map((one) => ({ id: incidentId(one), ...one }))
   return { counts, newest }
-}
-
-/** The model for requests that name none; `undefined` if none is configured. */
-export function selectedModel({
-  models,
-}: {
-  readonly models: Pick<Targets['models'], 'provider'>
-}): string | undefined {
-  try {
-    const { provider, model } = models.provider.select(undefined)
-    return `${provider}/${model}`
-  } catch (error) {
-    if (errorCode(error) === 'model_not_configured') return undefined
-    throw error
-  }
 }
 
 /** Why a run under any cost limit would find no model: the refusal of the default model for such a request. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { AuditPage, AuditQuery, AuditReader } from '../types/operations.ts'
 import { eventSources, type Values } from './audit-sources.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 import { columnNames, newestId } from '#platform/d1/record-sql.ts'
 
 /** Reads the record, narrowed by a query. Throws `request_unavailable` while D1 is away. */

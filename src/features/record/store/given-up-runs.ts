@@ -1,7 +1,6 @@
 import type { SessionEvent } from '#contracts/event.ts'
 import type { GivenUpRun, GivenUpRuns, AuditOwner } from '#runtime/session/types/audit-sink.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 
 const givenUp = 'run_given_up'
 

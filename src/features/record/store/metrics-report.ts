@@ -1,6 +1,6 @@
 import type { AgentMetrics, MetricsReport, ModelReport, ToolMetrics } from '../types/operations.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 import { count, maxMs, recentRecords, recentSums } from './report-sql.ts'
 
 const selectRuns = `

@@ -1,6 +1,6 @@
 import type { ModelRecord, ModelReport } from '../types/operations.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 import { costNanoUsd, count, maxMs, recentRecords, withMs } from './report-sql.ts'
 
 const select = `

@@ -1,7 +1,7 @@
 import type { SessionIndex, SessionListing, SessionQuery } from '#contracts/operations.ts'
 import type { AuditOwner, SessionCard } from '#runtime/session/types/audit-sink.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 import { hasLanded } from './record-rows.ts'
 
 /** Unit of the column `used_month`, by which sweeps find sessions that were not used for long. */

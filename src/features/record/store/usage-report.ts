@@ -7,9 +7,8 @@ import type {
   UsageReport,
   UsageRow,
 } from '../types/operations.ts'
-import type { Database } from '#platform/d1/database.ts'
+import { type Database, reached } from '#platform/d1/database.ts'
 import { platformSums, toPlatform } from '#platform/d1/platform-sql.ts'
-import { reached } from '#platform/d1/outage.ts'
 import { othersBetween, spendingBetween, sumsBetween } from './report-sql.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { deploymentEvent } from '#contracts/event.ts'
 import { allOf } from '../types/event-bus.ts'
-import { type Emitted } from '#runtime/session/types/audit-sink.ts'
+import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import {
   ofEverybody,
   type ListedSubscription,
@@ -8,9 +8,8 @@ import {
   type ScheduleIndex,
 } from '#runtime/session/types/schedule-object.ts'
 import type { Schedule, ToldSchedule } from '#runtime/session/types/schedule.ts'
-import { billedBy, type Database, type Statement } from '#platform/d1/database.ts'
+import { billedBy, type Database, type Statement, reached } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
 import { createAgentsBehind } from '#features/agents/store/stored-agents.ts'
 
 const upsert = `

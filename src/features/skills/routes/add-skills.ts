@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { noFields } from '#platform/routes/answer.ts'
+import { noFields, jsonResponse } from '#platform/routes/answer.ts'
 import { addSkillsQuery, fetchSkillsRequest, sendSkillRequest } from './requests.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
@@ -10,7 +10,6 @@ import type {
   SkillUpload,
 } from '#runtime/catalog/types/skill-catalog.ts'
 import { readJsonObject, readZip } from '#platform/routes/body.ts'
-import { jsonResponse } from '#platform/routes/responses.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { changeBy, recordRefusal, type RefusalDeps } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'

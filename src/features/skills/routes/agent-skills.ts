@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { RequestLimits } from '#features/access/types/request-limits.ts'
 import type { SkillShelf } from '#runtime/catalog/types/skill.ts'
-import { clientOf } from '#platform/routes/client.ts'
+import { clientOf } from '#platform/routes/headers.ts'
 import type { GuardDeps, HttpContext, HttpHandler } from '#platform/routes/types.ts'
 
 /** Names the version of Agent Skills Discovery; no request fetches it. */

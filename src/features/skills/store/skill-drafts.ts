@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '#contracts/sources.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 const dayMs = 86_400_000
 const maxWritings = 50

@@ -5,7 +5,7 @@ import type {
   SkillVersion,
 } from '#runtime/catalog/types/skill-catalog.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 const rowColumns = 'name, hash, state, owner'
 const versionColumns =

@@ -5,7 +5,7 @@ import {
   createSealedStore,
   resealAll,
 } from '../../../../src/features/mcp-servers/oauth/sealed-store.ts'
-import { rotateServers } from '../../../../src/features/mcp-servers/rotate.ts'
+import { rotateServers } from '../../../../src/features/mcp-servers/gateway.ts'
 import { secureBytes } from '../../../../src/compose/sources.ts'
 import { sha256 } from '../../../fakes/mcp-link.ts'
 

@@ -15,38 +15,36 @@ export interface UpstreamConfig {
 }
 
 /** The provider, and the means to reach it. */
-export interface UpstreamOptions extends UpstreamConfig {
+interface UpstreamOptions extends UpstreamConfig {
   readonly send: Send
   readonly clock: Pick<Sources['clock'], 'nowMs'>
   readonly randomBytes: (count: number) => Uint8Array
 }
 
 /** Secrets of one sign-in, known only to this deployment and the browser's session. */
-export interface UpstreamSecrets {
+interface UpstreamSecrets {
   readonly verifier: string
   readonly nonce: string
 }
 
 /** A person whom the provider vouched for, with that provider. */
-export type UpstreamPerson = Verified & { readonly issuer: string }
+type UpstreamPerson = Verified & { readonly issuer: string }
+
+interface Begun extends UpstreamSecrets {
+  readonly origin: string
+}
+
+interface Answered extends Begun {
+  readonly answer: URLSearchParams
+}
+
+/** A sign-in of a person that the provider vouched for, or why there is none. */
+type Finished =
+  | { readonly ok: true; readonly person: UpstreamPerson }
+  | { readonly ok: false; readonly reason: string }
 
 /** Another provider that signs people in (OpenID Connect, code flow with PKCE). */
-export interface Upstream {
-  readonly host: string
-  readonly origin: string
-  readonly prepare: () => UpstreamSecrets
-  /** Where to send the browser, once there is a state; `undefined` while the provider cannot be reached. */
-  readonly begin: (
-    about: UpstreamSecrets & { readonly origin: string },
-  ) => Promise<((state: string) => string) | undefined>
-  /** Never throws: a failure is a reason for the record. */
-  readonly finish: (
-    about: UpstreamSecrets & { readonly answer: URLSearchParams; readonly origin: string },
-  ) => Promise<
-    | { readonly ok: true; readonly person: UpstreamPerson }
-    | { readonly ok: false; readonly reason: string }
-  >
-}
+export type Upstream = ReturnType<typeof createUpstream>
 
 /** Where the provider sends the browser back to. The operator registers it with the provider. */
 export const callbackPath = '/oauth/callback'
@@ -62,11 +60,11 @@ const metadata = z.object({
 /**
  * Signs people in at the provider of `ISOLA_OIDC_…`. Checks its answer: issuer, audience, nonce, times, signature.
  */
-export function createUpstream(options: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions) {
   const { issuer, clientId, clock, randomBytes } = options
   const { discover, readJson, exchange } = createProviderClient(options)
 
-  const verify: Upstream['finish'] = async ({ verifier, nonce, answer, origin }) => {
+  const verify = async ({ verifier, nonce, answer, origin }: Answered): Promise<Finished> => {
     const found = await discover()
     const iss = answer.get('iss')
     const needsIss = found.authorization_response_iss_parameter_supported === true
@@ -82,11 +80,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     host: new URL(issuer).host,
     origin: new URL(issuer).origin,
-    prepare: () => ({
+    prepare: (): UpstreamSecrets => ({
       verifier: toBase64Url(randomBytes(32)),
       nonce: toBase64Url(randomBytes(16)),
     }),
-    async begin({ verifier, nonce, origin }) {
+    /** Where to send the browser, once there is a state; `undefined` while the provider cannot be reached. */
+    async begin({
+      verifier,
+      nonce,
+      origin,
+    }: Begun): Promise<((state: string) => string) | undefined> {
       const found = await discover().catch(() => undefined)
       if (!found) return undefined
       const url = new URL(found.authorization_endpoint)
@@ -105,7 +108,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         return url.href
       }
     },
-    async finish(about) {
+    /** Never throws: a failure is a reason for the record. */
+    async finish(about: Answered): Promise<Finished> {
       if (about.answer.has('error') || !about.answer.has('code'))
         return { ok: false, reason: 'upstream_denied' }
       return verify(about).catch(() => ({ ok: false, reason: 'upstream_failed' }) as const)

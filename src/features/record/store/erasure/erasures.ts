@@ -5,7 +5,7 @@ import { deploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 const columns = 'id, principal, state, asked_by, asked_at_ms, next_ms, progress'
 

@@ -1,8 +1,7 @@
 import type { ErasedPerson } from '../../types/erasure.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
-import type { Database } from '#platform/d1/database.ts'
+import { type Database, reached } from '#platform/d1/database.ts'
 import { keeper } from '#features/schedules/store/schedules.ts'
-import { reached } from '#platform/d1/outage.ts'
 
 /** The sessions of a person, roots first: deleting a root deletes its session tree. */
 export interface SessionRows {

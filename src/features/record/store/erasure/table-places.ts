@@ -1,6 +1,6 @@
 import type { ErasedPerson, ErasurePlace } from '../../types/erasure.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/outage.ts'
+import { reached } from '#platform/d1/database.ts'
 
 /** How an erasure treats a table of D1. A test compares the list with the tables that exist. */
 interface ErasedTable {
