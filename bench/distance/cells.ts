@@ -4,28 +4,44 @@ import { pathTo, type SerialPath } from './path.ts'
 import type { CallRecord } from './record.ts'
 import type { FarServer } from './serve.ts'
 
-export const callers = ['operator', 'user', 'limited', 'oauth'] as const
+export const callers = ['operator', 'limited', 'user', 'oauth'] as const
 export type Caller = (typeof callers)[number]
 
-type Moment = 'fresh' | 'new' | 'again' | 'later'
+type Moment = 'fresh' | 'new' | 'again' | 'later' | 'paused'
 type Kind = 'plain' | 'streamed' | 'history' | 'tool' | 'installed' | 'agent'
 
 /** One message, in the order in which a process gets them. */
 export interface Cell {
   readonly who: Caller
-  /** `fresh`: a process's first request; `new`: a new session; `again`: the same at once; `later`: after a rest. */
+  /**
+   * `fresh`: a process's first request; `new`: a new session in it; `again`: the same session, with its object in
+   * memory; `later`: after half a minute; `paused`: after ten minutes.
+   */
   readonly when: Moment
   readonly how: Kind
 }
 
 export const nameOf = ({ who, when, how }: Cell): string => `${who}/${when}/${how}`
 
-/** How long a session rests before its `later` message; an idle object leaves memory after 10 seconds. */
-export const restMs = 30_000
+/**
+ * How long nothing is asked before a message. No two messages of a person are closer than two seconds, in which the
+ * Catalog's last word gets too old for a call of an installed plugin.
+ */
+const restsMs: Readonly<Record<Moment, number>> = {
+  fresh: 0,
+  new: 2_000,
+  again: 2_000,
+  later: 30_000,
+  paused: 600_000,
+}
+/** An idle object leaves memory. */
+const idleMs = 10_000
+/** A longer rest is always made up. */
+const maxWaitMs = 30_000
 
 /** Plain messages of each caller at each moment; the other kinds of an operator and of a user with a daily limit. */
 export function cellsOf(who: Caller): readonly Cell[] {
-  const plain = (['fresh', 'new', 'again', 'later'] as const).map((when): Cell => ({
+  const plain = (['fresh', 'new', 'again', 'later', 'paused'] as const).map((when): Cell => ({
     who,
     when,
     how: 'plain',
@@ -80,19 +96,29 @@ export interface MeasuredCall {
   readonly awaited: 'before the model' | 'before the answer' | 'no'
 }
 
-export interface MeasureOptions {
+export interface CellOptions {
   readonly server: FarServer
   readonly key: string
   readonly farMs: number
-  /** Sleeps in place of evicting objects and moving clocks. */
-  readonly isPatient: boolean
+  /** Whether rests are waited for, or made up: idle objects are dropped and clocks moved. */
+  readonly rests: 'wait' | 'skip'
+}
+
+/** Comes before the message of a cell, where its session is to rest. */
+export async function rest({ when }: Cell, { server, rests }: CellOptions): Promise<void> {
+  const ms = restsMs[when]
+  if (ms < idleMs) await server.later(ms)
+  else if (rests === 'wait' && ms <= maxWaitMs) await sleep(ms)
+  else {
+    await server.dropObjects()
+    await server.later(ms)
+  }
 }
 
 /** Sends the message of a cell and follows the calls it caused. */
-export async function measureCell(cell: Cell, options: MeasureOptions): Promise<Measured> {
+export async function measureCell(cell: Cell, options: CellOptions): Promise<Measured> {
   const { server, farMs } = options
   const { when, how } = cell
-  if (when === 'later') await (options.isPatient ? sleep(restMs) : server.rest(restMs))
   const startedMs = Date.now()
   let firstTokenMs: number | undefined
   const answer = await send(`${server.url}/v1/chat/completions`, {

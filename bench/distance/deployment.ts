@@ -6,7 +6,7 @@ import { makeTempDir, removeTempDir } from '../serve.mjs'
 import type { Caller } from './cells.ts'
 import { sendJson } from './client.ts'
 import { distancesAt } from './record.ts'
-import { buildFar, serveFar, type FarServer } from './serve.ts'
+import { buildFar, serveApart, serveTogether, type FarServer } from './serve.ts'
 import { signIn } from './sign-in.ts'
 
 const operatorKey = 'isk_bench'
@@ -35,24 +35,22 @@ export async function prepare(checkout: string): Promise<FarDeployment> {
       ISOLA_MODEL: 'openai/bench',
       OPENAI_BASE_URL: model.url,
     }
-    let started = 0
-    const serve = (stateDir: string, farMs: number, isMigrated: boolean) =>
-      serveFar({
-        checkout,
-        folder,
-        stateDir,
-        vars,
-        isMigrated,
-        distances: distancesAt(farMs),
-      })
+    const options = (stateDir: string, farMs: number) => ({
+      checkout,
+      folder,
+      stateDir,
+      vars,
+      distances: distancesAt(farMs),
+    })
     const first = join(temp, 'state')
-    const server = await serve(first, 0, false)
+    const server = await serveTogether(options(first, 0))
     const keys = await fill(server.url)
     await server.close()
+    let started = 0
     const start = (farMs: number) => {
       const stateDir = join(temp, `state-${(started += 1)}`)
       cpSync(first, stateDir, { recursive: true })
-      return serve(stateDir, farMs, true)
+      return serveApart(options(stateDir, farMs))
     }
     return { keys, start, close }
   } catch (error) {
