@@ -16,3 +16,13 @@ export function serve(options: {
   readonly inspectorPort?: number
   readonly isMigrated?: boolean
 }): Promise<{ readonly url: string; readonly close: () => Promise<void> }>
+export function manifestOf(folder: string): {
+  readonly mainModule: string
+  readonly modulesRoot: string
+  readonly modules: Readonly<Record<string, { readonly type: 'esm'; readonly contents: string }>>
+}
+export function migrate(
+  database: unknown,
+  settings: { readonly migrations_dir?: string | undefined },
+  config: string,
+): Promise<void>

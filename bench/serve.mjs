@@ -24,7 +24,8 @@ export async function build({ entry, config, outDir }) {
   return { folder: outDir, kib: Number(kib), gzipKib: Number(gzipKib) }
 }
 
-function manifestOf(folder) {
+/** The one module of a built Worker, as Miniflare takes it. */
+export function manifestOf(folder) {
   const files = readdirSync(folder, { withFileTypes: true }).filter(({ name }) =>
     name.endsWith('.js'),
   )
@@ -99,7 +100,7 @@ export async function serve({ folder, config, vars, stateDir, inspectorPort, isM
 }
 
 /** What `wrangler d1 migrations apply` does: each file, then its name into wrangler's own table. */
-async function migrate(database, { migrations_dir: dir = 'migrations' }, config) {
+export async function migrate(database, { migrations_dir: dir = 'migrations' }, config) {
   const folder = join(dirname(config), dir)
   const statements = [
     'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE)',
