@@ -13,8 +13,8 @@ import type { LineDiff } from '#contracts/line-diff.ts'
 import { valueLines } from '#features/skills/types.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { SharedPart, SharedFrom } from '#contracts/shared-parts.ts'
-import type { Sharing } from '#features/plugins/types/shared-parts.ts'
-import { keeperOf } from '#features/plugins/types/shared-parts.ts'
+import type { Sharing } from '#features/plugins/types/plugin-service.ts'
+import { keeperOf } from '#features/plugins/types/plugin-service.ts'
 import type {
   StoredAgent,
   AgentHead,

@@ -1,7 +1,10 @@
+import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import { createCodeSource, createIsolates, type IsolatesDeps } from './sandbox/worker-code.ts'
+import { createIsolateHost, type IsolateHostDeps } from './sandbox/isolate-host.ts'
 import { defined } from '#contracts/defined.ts'
 import type { DeploymentLogs } from '#platform/d1/types.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import { skillCaps } from '#runtime/catalog/types/skill-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#runtime/catalog/types/trust.ts'
@@ -19,7 +22,6 @@ import {
 } from './admission/archive-reader.ts'
 import { checkDistinct, checkPath } from './admission/archive-paths.ts'
 import { createUploadReader, createVerifier } from './admission/upload-reader.ts'
-import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
 import { createIsolateMeter } from './capabilities/isolate-meter.ts'
 import { fetchArchive, type FetchArchiveDeps } from './admission/fetch-archive.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
@@ -33,6 +35,24 @@ import {
   type RevocationDeps,
 } from './capabilities/revocation-watch.ts'
 import { toToolEntries } from './tools/tool-entries.ts'
+
+interface IsolateParts extends Pick<IsolatesDeps, 'loader' | 'shim'> {
+  readonly bundled: readonly BundledPlugin[]
+  readonly bundles: Pick<BundleStore, 'load'>
+  /** Absent if this deployment's own entrypoints cannot be called. */
+  readonly runner: IsolateHostDeps['runner'] | undefined
+  readonly sha256: IsolateHostDeps['sha256']
+  readonly config: Required<Pick<IsolateHostDeps, 'sharesIsolate'>>
+}
+
+/** The isolates for code of plugins and of models; `host` is absent without them. */
+function composeIsolates(parts: IsolateParts) {
+  const { loader, shim, bundled, bundles, runner, sha256, config } = parts
+  const isolates = createIsolates({ loader, shim, codeOf: createCodeSource(bundled, bundles) })
+  const modelCode = runner && isolates && { runner, sha256, shimVersion: shim.version }
+  const host = modelCode && createIsolateHost({ ...modelCode, ...config })
+  return { isolates, modelCode, host }
+}
 
 type Given = Pick<
   CapabilityDeps,

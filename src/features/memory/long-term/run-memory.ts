@@ -1,11 +1,10 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import { citationOf } from '../types.ts'
+import { citationOf, maxNoteChars } from '../types.ts'
 import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
-import { maxNoteChars } from '../types.ts'
-import { placeOf } from '#features/plugins/types/long-term.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
 import {
   type FoundNote,
   type LongTermMemory,

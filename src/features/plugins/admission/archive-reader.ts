@@ -5,7 +5,7 @@ import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import type { ArchiveIsolate, Isolates } from '../sandbox/worker-code.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
-import { refused } from './refused.ts'
+import { refused } from './archive-paths.ts'
 
 /** Reads a zip. Throws `plugin_upload_invalid`, `plugin_manifest_invalid` or `plugin_isolate_unavailable`. */
 export type ReadArchive = (archive: Uint8Array) => Promise<CheckedBundle>

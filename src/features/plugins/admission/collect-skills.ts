@@ -3,7 +3,7 @@ import { cutFrontMatter, readFrontMatter } from '../types/front-matter.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import { readYaml } from './read-yaml.ts'
-import { quoted, refused } from './refused.ts'
+import { quoted, refused } from './archive-paths.ts'
 
 /** `skill.md` is not in the specification; the reference validator accepts it too. */
 const entryFiles = ['SKILL.md', 'skill.md']

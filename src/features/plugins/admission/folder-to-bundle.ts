@@ -1,10 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
-import { checkPath } from './archive-paths.ts'
+import { checkPath, quoted, refused } from './archive-paths.ts'
 import { references } from './parse-bundle.ts'
 import { readYaml } from './read-yaml.ts'
-import { quoted, refused } from './refused.ts'
 
 /**
  * Makes a bundle of a plugin's folder: `plugin.yaml`, the entry module as JavaScript, the files that the manifest

@@ -1,16 +1,17 @@
+import * as z from 'zod'
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
-import { type Manifest } from '#contracts/manifest/manifest.ts'
-import { maxSecrets } from '../types/manifest-grants.ts'
+import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { manifestProblem } from '../types/manifest-texts.ts'
 import { hiddenProblem } from '#contracts/visible-text.ts'
 import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
-import { checkDistinct, checkPath } from './archive-paths.ts'
-import { quoted, refused } from './refused.ts'
+import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
+
+/** Limit for a new plugin: every reply of a host is searched for all of its secrets. */
+export const maxSecrets = 16
 
 const bundleSchema = z.strictObject({
   manifest: z.unknown().refine(isObject, 'must be plugin.yaml as an object'),

@@ -7,7 +7,7 @@ import { checkApi } from '../loading/plugin-api.ts'
 import type { ReadArchive } from './archive-reader.ts'
 import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
-import { refused } from './refused.ts'
+import { refused } from './archive-paths.ts'
 
 /** An upload whose signature is not verified yet. */
 export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {

@@ -1,4 +1,5 @@
 import {
+  type LogLevel,
   ToolError,
   type Capabilities,
   type PluginRequest,
@@ -6,10 +7,9 @@ import {
 } from '#contracts/plugin.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { EventData, EventDraft } from '#contracts/event.ts'
-import { levelOf } from '../types/log-level.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
-import { keeperOf } from '../types/shared-parts.ts'
+import { keeperOf } from '../types/plugin-service.ts'
 import type { SharedPart } from '#contracts/shared-parts.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { createPluginModel } from './ask-model.ts'
@@ -24,15 +24,29 @@ import {
   createPluginStorage,
   createWorkspace,
   termsOf,
+  createRefuse,
 } from './granted-parts.ts'
 import { withSafeErrors, type AskStorage } from './storage/granted-storage.ts'
 import { createLongTermPart } from './long-term-memory.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { CallLabels } from './plugin-flow.ts'
 import { createPluginRequest, type OnAsk } from './plugin-request.ts'
-import { createRefuse } from './refusal.ts'
 import { createCallSecrets } from '../secrets/call-secrets.ts'
 import { createPluginSecrets } from '../secrets/secret-capability.ts'
+
+const logLevels: readonly LogLevel[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]
+
+/** The level that a value names (syslog's, as in the Model Context Protocol); `undefined` for any other value. */
+const levelOf = (value: unknown): LogLevel | undefined => logLevels.find((level) => level === value)
 
 /** The end of one call. An AbortController is made only for a listener: it costs more than most calls do. */
 interface CallEnd {

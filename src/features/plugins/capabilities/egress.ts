@@ -1,12 +1,14 @@
+import type { EventDraft } from '#contracts/event.ts'
 import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
 import { closedText } from '#features/policy/types.ts'
-import { type OutsideAddress } from '#contracts/network-rule.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { OutboundError, OutboundRules, Send } from '#contracts/outbound.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
-import type { Emit } from '../types/event.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import { openSecretExchange } from '../secrets/secret-exchange.ts'
+
+type Emit = (event: EventDraft) => void
 
 const maxRedirects = 5
 const maxBodyBytes = 2 * 1024 * 1024

@@ -1,4 +1,3 @@
-import { maxPayloadChars } from '../types/event-bus.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -6,6 +5,9 @@ import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { toJson } from '../sandbox/json-border.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
 import type { CallLabels } from './plugin-flow.ts'
+
+/** Longest payload of an event, as JSON. */
+const maxPayloadChars = 8_192
 
 const maxEvents = 20
 

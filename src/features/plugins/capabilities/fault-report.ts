@@ -3,7 +3,7 @@ import type { CallReport, CallVerdict } from '#runtime/catalog/types/plugin-cata
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolFailure } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { OutputError } from '../sandbox/output-error.ts'
+import { OutputError } from '../types/plugin-output.ts'
 
 /** Reports to the Catalog how calls of installed plugins went. */
 export interface FaultReport {

@@ -1,16 +1,17 @@
 // Each capability that a grant opens; without its grant it refuses.
+
 import {
   ToolError,
+  type PluginStorage,
   type Capabilities,
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
-  type PluginStorage,
   type PluginTools,
 } from '#contracts/plugin.ts'
+import type { ToolContext } from '#contracts/tool.ts'
 import type { StreamOf } from '../types/memory.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
-import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceparent } from '#runtime/session/types/trace.ts'
 import type { ModelTerms } from './ask-model.ts'
@@ -27,9 +28,35 @@ import {
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { LongTermPart } from './long-term-memory.ts'
 import { createMayFollow, createOpenNow } from './open-network.ts'
-import { createRefuse, fail, refusedStorage, type Refuse } from './refusal.ts'
 import { spaceOf } from './storage/scoped-storage.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
+
+/** Refuses a capability that was not granted: the plugin gets an error each time, the record one event a call. */
+type Refuse = (capability: string) => () => Promise<never>
+
+/** Refuses by the name of the capability: `not granted: network`. */
+export function createRefuse({ call, emit }: ToolContext): Refuse {
+  return (capability) => {
+    const told = { isOnRecord: false }
+    return async () => {
+      if (!told.isOnRecord) emit({ type: 'capability_refused', data: { call, capability } })
+      told.isOnRecord = true
+      return fail(`not granted: ${capability} (add it to grants in plugin.yaml)`)()
+    }
+  }
+}
+
+/** A function that rejects with `tool_failed` and this message. */
+function fail(message: string): () => Promise<never> {
+  return async () => {
+    throw new ToolError('tool_failed', { message })
+  }
+}
+
+/** Storage whose every verb refuses. */
+function refusedStorage(run: () => Promise<never>): PluginStorage {
+  return { get: run, set: run, delete: run, list: run }
+}
 
 /** `fetch`: the egress over `grants.network`. */
 export function createPluginFetch(

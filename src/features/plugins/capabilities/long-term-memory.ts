@@ -7,7 +7,7 @@ import {
   type MemoryScope,
   type NoteKind,
 } from '#contracts/long-term.ts'
-import { placeOf } from '../types/long-term.ts'
+import { placeOf } from '../types/memory.ts'
 import { ToolError, type PluginMemory, type PluginNote } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { CapabilityDeps } from './capability-deps.ts'

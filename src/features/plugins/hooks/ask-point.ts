@@ -1,13 +1,78 @@
+import * as z from 'zod'
+import { headOf } from '#contracts/cut.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookOutcome } from '../sandbox/hook-batch.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { withData, type EventDraft } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
-import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { labelsOfHook } from '../capabilities/plugin-flow.ts'
 import { callHook, type CallHookDeps } from './call-hook.ts'
-import { readHookAnswer, type HookChange, type HookSaid } from './hook-answer.ts'
-import { isFor } from './listeners.ts'
+
+/** A plugin's parsed answer about one event. */
+type HookSaid =
+  | { readonly verdict: 'allow' }
+  | { readonly verdict: 'vetoed'; readonly message: string }
+  | { readonly verdict: 'changed'; readonly change: HookChange }
+  | { readonly verdict: 'failed' }
+
+/** A hook's change, checked against what its point may change. */
+export interface HookChange {
+  readonly input?: JsonObject
+  readonly result?: Json
+  readonly text?: string
+}
+
+const veto = z.string().transform((text) => headOf(text, maxVetoChars))
+const input = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+)
+const result = z.custom<Json>((value) => value !== undefined)
+const text = z.string().max(20_000)
+
+const maxVetoChars = 500
+const nothing = z.strictObject({})
+
+/** The answers each point allows; any other answer is invalid. */
+const answers: Readonly<Record<HookPoint, z.ZodType>> = {
+  sessionStart: nothing,
+  sessionEnd: nothing,
+  sessionReset: nothing,
+  beforeDispatch: z.strictObject({ veto: veto.optional() }),
+  beforeModelCall: z.strictObject({ veto: veto.optional(), text: text.optional() }),
+  afterModelCall: nothing,
+  beforeToolCall: z.strictObject({ veto: veto.optional(), input: input.optional() }),
+  afterToolCall: z.strictObject({ veto: veto.optional(), result: result.optional() }),
+  subAgentStop: nothing,
+}
+
+/** No answer lets the event pass unchanged; a veto wins over a change. */
+function readHookAnswer(on: HookPoint, outcome: HookOutcome): HookSaid {
+  if ('failed' in outcome) return { verdict: 'failed' }
+  if (outcome.answer === null) return { verdict: 'allow' }
+  const read = answers[on].safeParse(outcome.answer)
+  if (!read.success) return { verdict: 'failed' }
+  const { veto: message, ...change } = read.data as HookChange & { readonly veto?: string }
+  if (message !== undefined) return { verdict: 'vetoed', message }
+  return Object.keys(change).length > 0 ? { verdict: 'changed', change } : { verdict: 'allow' }
+}
+
+/** The plugins that listen at a point, in the order in which they are asked: dependencies first. */
+export const listenersAt = (
+  plugins: readonly LoadedPlugin[],
+  on: HookPoint,
+): readonly LoadedPlugin[] =>
+  plugins.filter(({ manifest }) => manifest.contributes.hooks.some((hook) => hook.on === on))
+
+/** Whether an event is for this plugin: an event that does not match never leaves the host. */
+const isFor = ({ manifest }: LoadedPlugin, on: HookPoint, name: string): boolean =>
+  manifest.contributes.hooks.some((hook) => hook.on === on && isMatch(hook.match, name))
+
+/** `kv__set` matches itself, `kv__*` every name with this beginning, `*` every name. */
+const isMatch = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
 /** One event of a hook point, before or after it happens. */
 export interface Asked {
@@ -166,3 +231,7 @@ function calledEvent({ plugin, on, said, calls, durationMs }: Called): EventDraf
   const about = { plugin: id, version, tier, on, matched: said.length, verdict, durationMs }
   return { type: 'hook_called', data: { ...about, ...(told.length > 0 && { calls: told }) } }
 }
+
+/** Names the plugin, so that the reader knows whose words these are. The message was capped when it arrived. */
+export const vetoText = ({ plugin, message = '' }: NonNullable<Answered['stopped']>): string =>
+  `The plugin ${plugin} does not allow it${message === '' ? '.' : `: ${message}`}`

@@ -7,10 +7,15 @@ import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'
+import {
+  askPoint,
+  type Answered,
+  type Asked,
+  type AskPointDeps,
+  listenersAt,
+  vetoText,
+} from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'
-import { listenersAt } from './listeners.ts'
-import { vetoText } from './veto-text.ts'
 
 /** The hook points of a run other than tool calls. */
 const modelPoints = [

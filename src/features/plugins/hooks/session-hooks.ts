@@ -3,9 +3,8 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { EndedSession } from '#runtime/session/types/session-view.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'
+import { askPoint, type Asked, type AskPointDeps, listenersAt } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'
-import { listenersAt } from './listeners.ts'
 
 const on = 'sessionEnd'
 

@@ -12,12 +12,17 @@ import type {
 } from '#runtime/kernel/types/policy.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'
+import {
+  askPoint,
+  type Answered,
+  type Asked,
+  type AskPointDeps,
+  listenersAt,
+  vetoText,
+} from './ask-point.ts'
 import { createCollector } from './collector.ts'
-import type { HookChange } from './hook-answer.ts'
+import type { HookChange } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'
-import { listenersAt } from './listeners.ts'
-import { vetoText } from './veto-text.ts'
 
 /** Further dependencies of the tool hooks. */
 export interface ToolHooksDeps extends AskPointDeps {

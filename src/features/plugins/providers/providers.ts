@@ -12,9 +12,8 @@ import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
 import { toHookCapabilities } from '../hooks/call-hook.ts'
 import { toHookContext } from '../hooks/hook-context.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { defaultTimeoutMs, maxOutputBytes } from '../sandbox/call-limits.ts'
+import { defaultTimeoutMs, maxOutputBytes, OutputError } from '../types/plugin-output.ts'
 import { jsonSizeBytes, toJson } from '../sandbox/json-border.ts'
-import { OutputError } from '../sandbox/output-error.ts'
 
 export interface ProvidersDeps {
   readonly capabilities: CapabilityDeps

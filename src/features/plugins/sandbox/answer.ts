@@ -2,7 +2,7 @@ import { headOf } from '#contracts/cut.ts'
 import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
 import { ToolError } from '#contracts/plugin.ts'
-import { OutputError } from './output-error.ts'
+import { OutputError } from '../types/plugin-output.ts'
 
 const answerSchema = z.strictObject({
   error: z.strictObject({

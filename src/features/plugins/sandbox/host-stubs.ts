@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
@@ -18,10 +19,10 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
     port: async (name, json) => {
       try {
         // Imported with the first call: the module is large, and many deployments have no plugin that needs it.
-        const { verbs } = await import('./host-verbs.ts')
-        const found = verbs.get(name)
-        if (!found) return refusal(`There is no verb "${headOf(String(name), 64)}".`)
-        const value = await found.serve(capabilities, parseForeignJson(json))
+        const { verbOf } = await import('./host-verbs.ts')
+        const serve = verbOf(name, capabilities)
+        if (!serve) return refusal(`There is no verb "${headOf(String(name), 64)}".`)
+        const value = await serve(parseForeignJson(json))
         return JSON.stringify(value === undefined ? {} : { value: toJson(value) })
       } catch (error) {
         return toRefusal(error)
@@ -29,9 +30,9 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
     },
     fetcher: async (json) => {
       try {
-        const { given, request } = await import('./host-verbs.ts')
+        const { request } = await import('./host-verbs.ts')
         const { url, ...init } = request.parse(parseForeignJson(json))
-        return await capabilities.fetch(url, given(init))
+        return await capabilities.fetch(url, defined(init))
       } catch (error) {
         return toRefusal(error)
       }

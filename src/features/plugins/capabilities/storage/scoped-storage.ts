@@ -1,5 +1,5 @@
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
-import { pluginServiceParts } from '../../types/naming.ts'
+import { pluginServiceParts } from '../../types/plugin-service.ts'
 import type { PluginServiceApi } from '../../types/plugin-service.ts'
 import type { PrincipalApi } from '#runtime/session/types/principal.ts'
 import type { AskStorage } from './granted-storage.ts'
