@@ -1,4 +1,5 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 import { cutFrontMatter, readFrontMatter } from '../types/front-matter.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
@@ -135,8 +136,7 @@ function fieldsOf(text: string | undefined): JsonObject {
   const cut = cutFrontMatter((text ?? '').replace(/^\ufeff/, ''))
   if (typeof cut === 'string') throw refused(cut)
   const { value } = readFrontMatter(cut.yaml, (yaml) => readYaml(yaml, 'SKILL.md'))
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw refused('the front matter must be a mapping: `name: …`')
+  if (!isFields(value)) throw refused('the front matter must be a mapping: `name: …`')
   // JSON turns dates and the like into texts.
   return JSON.parse(JSON.stringify(value)) as JsonObject
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
@@ -14,7 +15,7 @@ import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
 export const maxSecrets = 16
 
 const bundleSchema = z.strictObject({
-  manifest: z.unknown().refine(isObject, 'must be plugin.yaml as an object'),
+  manifest: z.unknown().refine(isFields, 'must be plugin.yaml as an object'),
   code: z
     .string()
     .max(bundleCaps.maxCodeChars, `must be at most ${bundleCaps.maxCodeChars} characters`)
@@ -97,10 +98,6 @@ export function references(
 function invalidManifest(field: string, message: string): IsolaError {
   const text = `plugin.yaml: ${field}: ${message}`
   return new IsolaError('plugin_manifest_invalid', text, { param: field })
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const maxDepth = 64

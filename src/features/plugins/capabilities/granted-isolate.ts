@@ -3,7 +3,7 @@ import { parseForeignJson } from '#contracts/foreign-json.ts'
 import * as z from 'zod'
 import type { Usage } from '#contracts/lease.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import { ToolError, type PluginIsolate, type PluginTools } from '#contracts/plugin.ts'
+import type { PluginIsolate, PluginTools, ToolError } from '#contracts/plugin.ts'
 import type { ToolContext, ToolOwner } from '#contracts/tool.ts'
 import { refusal } from '../sandbox/call-gate.ts'
 import type { CallStubs } from '../sandbox/inside/capabilities.ts'
@@ -11,6 +11,7 @@ import type { PluginRunnerStub } from '../sandbox/isolate-host.ts'
 import { isolateSettings } from '../sandbox/worker-code.ts'
 import { toJson } from '../sandbox/json-border.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { failed } from '../types/plugin-output.ts'
 
 /** Cloudflare's price of each loaded isolate, in billionths of a US dollar. */
 export const newIsolateNanoUsd = 2_000_000
@@ -179,10 +180,6 @@ function describe(code: string, message: string, timeoutMs: number): string {
     default:
       return 'The code stopped without an answer.'
   }
-}
-
-function failed(message: string, transient = false): ToolError {
-  return new ToolError('tool_failed', { message, transient })
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

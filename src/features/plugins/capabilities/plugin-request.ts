@@ -3,10 +3,11 @@ import * as z from 'zod'
 import { answerTo, askSchema, type AskRequest } from '#runtime/kernel/types/asks.ts'
 import type { Json } from '#contracts/json.ts'
 import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
-import { ToolError, type PluginRequest } from '#contracts/plugin.ts'
+import type { PluginRequest } from '#contracts/plugin.ts'
 import type { Asks, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from '../sandbox/json-border.ts'
 import { createRequest } from '../sandbox/request-shorthand.ts'
+import { failed } from '../types/plugin-output.ts'
 
 const maxAsks = 16
 const maxAsksBytes = 64 * 1024
@@ -70,8 +71,6 @@ function plain(given: unknown): Json {
     throw error
   }
 }
-
-const failed = (message: string) => new ToolError('tool_failed', { message })
 
 /** Where a call puts its open questions, and the signal that ends it then. */
 export interface Asking {

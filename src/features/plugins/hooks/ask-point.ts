@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isFields } from '#contracts/foreign-json.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
@@ -26,9 +27,7 @@ export interface HookChange {
 }
 
 const veto = z.string().transform((text) => headOf(text, maxVetoChars))
-const input = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-)
+const input = z.custom<JsonObject>(isFields)
 const result = z.custom<Json>((value) => value !== undefined)
 const text = z.string().max(20_000)
 

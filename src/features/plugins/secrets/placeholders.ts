@@ -1,5 +1,6 @@
 import { slotText, usualHeader, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
-import { failed, valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
+import { failed } from '../types/plugin-output.ts'
+import { valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
 
 /** Marks the place of the value in the path of a grant. */

@@ -1,4 +1,4 @@
-import { failed } from './call-secrets.ts'
+import { failed } from '../types/plugin-output.ts'
 
 type Encode = (text: string) => string
 

@@ -10,7 +10,8 @@ import {
   verifyHmac,
   verifyRequest,
 } from './signatures.ts'
-import { failed, valueOf, type CallSecrets } from './call-secrets.ts'
+import { failed } from '../types/plugin-output.ts'
+import { valueOf, type CallSecrets } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
 
 const maxTextChars = 1024 * 1024
