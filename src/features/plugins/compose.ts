@@ -12,7 +12,8 @@ import type { CapabilityDeps } from './capabilities/capability-deps.ts'
 import { createFaultReport, type FaultReportDeps } from './capabilities/fault-report.ts'
 import { pluginsOf } from './loading/generation.ts'
 import { toPluginDatabases } from './capabilities/storage/granted-database.ts'
-import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
+import type { HooksDeps } from './hooks/ask-point.ts'
+import { createHooks } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
 import { loadPlugins } from './loading/in-process-host.ts'
 import {
@@ -26,7 +27,10 @@ import { createIsolateMeter } from './capabilities/isolate-meter.ts'
 import { fetchArchive, type FetchArchiveDeps } from './admission/fetch-archive.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
 import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
-import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
+import {
+  createScopedStorage,
+  type ScopedStorageOptions,
+} from './capabilities/storage/scoped-storage.ts'
 import { createProviders } from './providers/providers.ts'
 import { createReplyRedactor } from './secrets/reply-redactor.ts'
 import {
@@ -65,14 +69,12 @@ type Given = Pick<
   | 'readSecrets'
   | 'validator'
 >
-type ScopedParts = Parameters<typeof createScopedStorage>[0]
-
-export interface PluginParts
+interface PluginParts
   extends
     Given,
     IsolateParts,
     Pick<ArchiveReaderDeps, 'readAsset' | 'reader'>,
-    Omit<ScopedParts, 'sha256'> {
+    ScopedStorageOptions {
   readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
     readonly isolatePriceNanoUsd: number
     readonly sharesIsolate: (plugin: string) => boolean

@@ -114,7 +114,8 @@ function createIsolateReader({ isolates, readAsset, reader, sha256, sleep }: Arc
 }
 
 const unavailable =
-  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with `isola plugin add` or `isola skill add`, which read it on your machine, or send { bundle } as JSON.'
+  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with ' +
+  '`isola plugin add` or `isola skill add`, which read it on your machine, or send { bundle } as JSON.'
 
 function refuseUnread(why: string, cause?: unknown): never {
   throw refused(`The archive ${why}.`, cause)

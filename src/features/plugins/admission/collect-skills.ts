@@ -43,7 +43,8 @@ export function collectSkills(
   const chars = wanted.reduce((sum, { bundle }) => sum + charsOf(bundle?.files ?? {}), 0)
   if (chars > skillCaps.maxCollectionChars)
     throw refused(
-      `Its skills have ${chars} characters; ${skillCaps.maxCollectionChars} are the most that come at once. Name those that you want.`,
+      `Its skills have ${chars} characters; ${skillCaps.maxCollectionChars} are the most that come ` +
+        'at once. Name those that you want.',
     )
   return withoutDoubles(wanted)
 }
@@ -115,12 +116,11 @@ function toSent(inside: Files, folder: string | undefined): SentSkill {
 /** Dotfiles are mostly keys and settings of the folder's owner. Folders above the skill do not count. */
 const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'))
 
-const leftOut = (what: string, paths: readonly string[]): readonly string[] =>
-  paths.length === 0
-    ? []
-    : [
-        `left out, since they are ${what}: ${paths.slice(0, 20).map(quoted).join(', ')}${paths.length > 20 ? ', …' : ''}`,
-      ]
+function leftOut(what: string, paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return []
+  const named = paths.slice(0, 20).map(quoted).join(', ')
+  return [`left out, since they are ${what}: ${named}${paths.length > 20 ? ', …' : ''}`]
+}
 
 function toText(bytes: Uint8Array): string | undefined {
   try {

@@ -60,7 +60,10 @@ function toText(path: string, bytes: Uint8Array): string {
 
 function toCode(path: string, bytes: Uint8Array): string {
   if (/\.m?js$/.test(path)) return toText(path, bytes)
+  const kind = /\.[cm]?tsx?$/.test(path) ? 'TypeScript' : 'neither .js nor .mjs'
   throw refused(
-    `The entrypoint ${quoted(path)} is ${/\.[cm]?tsx?$/.test(path) ? 'TypeScript' : 'neither .js nor .mjs'}: what is installed is one module of JavaScript. Run \`isola plugin build\` in the plugin’s folder and send what it writes; \`--out <name>.zip\` makes it a zip.`,
+    `The entrypoint ${quoted(path)} is ${kind}: what is installed is one module of JavaScript. ` +
+      'Run `isola plugin build` in the plugin’s folder and send what it writes; ' +
+      '`--out <name>.zip` makes it a zip.',
   )
 }

@@ -51,41 +51,48 @@ export function parseBundle(value: unknown): CheckedBundle {
 
 /** The same for a bundle that was made here. */
 export function checkBundle(bundle: PluginBundle): CheckedBundle {
-  const { code, files } = bundle
-  if (JSON.stringify(bundle.manifest).length > bundleCaps.maxManifestChars)
-    throw refused(`bundle.manifest: is longer than ${bundleCaps.maxManifestChars} characters.`)
-  const paths = Object.keys(files)
-  if (paths.length > bundleCaps.maxFiles)
-    throw refused(`bundle.files: has more than ${bundleCaps.maxFiles} files.`)
-  for (const path of paths) checkPath(path)
-  checkDistinct(paths)
-  const chars = Object.values(files).reduce((sum, text) => sum + text.length, 0)
-  if (chars > bundleCaps.maxFilesChars)
-    throw refused(`bundle.files: has more than ${bundleCaps.maxFilesChars} characters.`)
-  if (![code ?? '', ...Object.values(files)].every((text) => text.isWellFormed()))
-    throw refused('bundle: a text is not valid Unicode (half of a surrogate pair).')
+  checkSizes(bundle)
   const manifest = parseManifest(bundle.manifest)
   const problem = manifestProblem(bundle.manifest as JsonObject, manifest)
   if (problem !== undefined)
     throw new IsolaError('plugin_manifest_invalid', `plugin.yaml: ${problem}`)
   if (new Set(manifest.grants.secrets.map(({ name }) => name)).size > maxSecrets)
     throw invalidManifest('grants.secrets', `has more than ${maxSecrets} secrets`)
+  checkParts(manifest, bundle)
+  return { bundle, manifest }
+}
+
+function checkSizes({ manifest, code = '', files }: PluginBundle): void {
+  if (JSON.stringify(manifest).length > bundleCaps.maxManifestChars)
+    throw refused(`bundle.manifest: is longer than ${bundleCaps.maxManifestChars} characters.`)
+  const paths = Object.keys(files)
+  if (paths.length > bundleCaps.maxFiles)
+    throw refused(`bundle.files: has more than ${bundleCaps.maxFiles} files.`)
+  for (const path of paths) checkPath(path)
+  checkDistinct(paths)
+  const texts = Object.values(files)
+  if (texts.reduce((sum, text) => sum + text.length, 0) > bundleCaps.maxFilesChars)
+    throw refused(`bundle.files: has more than ${bundleCaps.maxFilesChars} characters.`)
+  if (![code, ...texts].every((text) => text.isWellFormed()))
+    throw refused('bundle: a text is not valid Unicode (half of a surrogate pair).')
+}
+
+/** Checks that manifest, code and files fit together. */
+function checkParts(manifest: Manifest, { code, files }: PluginBundle): void {
   if (manifest.entrypoint !== undefined && code === undefined)
     throw refused(
       `bundle.code: is missing, but plugin.yaml has an entrypoint (${quoted(manifest.entrypoint)}).`,
     )
   if (manifest.entrypoint === undefined && code !== undefined)
     throw invalidManifest('entrypoint', 'is missing, but there is code; name its file')
-  for (const [field, path] of references(manifest))
-    if (!Object.hasOwn(files, path))
-      throw invalidManifest(field, `there is no file ${quoted(path)}`)
-  // Models read these files as instructions, so hidden characters are refused. A byte order mark at the beginning
-  // comes from an editor.
-  for (const [, path] of references(manifest)) {
-    const hidden = hiddenProblem(files[path]!.replace(/^\ufeff/, ''), 'text')
+  for (const [field, path] of references(manifest)) {
+    const file = Object.hasOwn(files, path) ? files[path] : undefined
+    if (file === undefined) throw invalidManifest(field, `there is no file ${quoted(path)}`)
+    // Models read these files as instructions, so hidden characters are refused. A byte order mark at the beginning
+    // comes from an editor.
+    const hidden = hiddenProblem(file.replace(/^\ufeff/, ''), 'text')
     if (hidden !== undefined) throw refused(`bundle.files[${quoted(path)}]: ${hidden}.`)
   }
-  return { bundle, manifest }
 }
 
 /** Files that a manifest names, other than its entry module. */

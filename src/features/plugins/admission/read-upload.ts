@@ -68,7 +68,8 @@ function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {
     const [issue] = parsed.error.issues
     const place = issue?.path.map(String).join('.')
     throw refused(
-      `${place ? `${place}: ` : ''}${issue?.message ?? 'is not valid'}. Send { bundle, signature?, source? }, { url }, or a zip as application/zip.`,
+      `${place ? `${place}: ` : ''}${issue?.message ?? 'is not valid'}. ` +
+        'Send { bundle, signature?, source? }, { url }, or a zip as application/zip.',
     )
   }
   const { bundle, signature, source = 'upload' } = parsed.data

@@ -4,10 +4,10 @@ import type { TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
 import { toSignedText } from '#runtime/catalog/types/plugin-bundle.ts'
 import { readUpload, type UploadDeps } from './read-upload.ts'
 
-/** The tier that a signature gives. */
-type Verified =
-  | { readonly tier: 'trusted'; readonly signer: TrustedKey }
-  | { readonly tier: 'community'; readonly notes: readonly string[] }
+interface SignedText {
+  readonly text: string
+  readonly signature?: PluginSignature | undefined
+}
 
 /**
  * Decides the tier of an upload by its signature alone (P20). A wrong signature is refused, not treated as absent:
@@ -18,14 +18,18 @@ type Verified =
  * @throws `plugin_signature_invalid`
  */
 export async function verifySignature(
-  signed: { readonly text: string; readonly signature?: PluginSignature | undefined },
+  signed: SignedText,
   trusted: readonly TrustedKey[],
-): Promise<Verified> {
+): Promise<
+  | { readonly tier: 'trusted'; readonly signer: TrustedKey }
+  | { readonly tier: 'community'; readonly notes: readonly string[] }
+> {
   const { signature } = signed
   if (!signature) return { tier: 'community', notes: [] }
   if (!(await isSigned(signature, signed.text))) {
     const message =
-      'signature: does not fit what it came with, so one of the two was changed after it was signed. Build and sign it anew.'
+      'signature: does not fit what it came with, so one of the two was changed after it was signed. ' +
+      'Build and sign it anew.'
     throw new IsolaError('plugin_signature_invalid', message, { param: 'signature' })
   }
   const signer = trusted.find(({ publicKey }) => publicKey === signature.key)
@@ -50,14 +54,14 @@ async function isSigned({ key, value }: PluginSignature, text: string): Promise<
 const toBytes = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 
-/** The accepted keys for signatures. */
-export interface UploadReaderDeps extends UploadDeps {
-  readonly trust: Pick<TrustStore, 'list'>
-}
+type AcceptedKeys = Pick<TrustStore, 'list'>
 
 /** Reads an upload and decides its tier before it is installed; a refusal goes on the record. */
-export function createUploadReader(deps: UploadReaderDeps): ReadPluginUpload {
-  const verify = createVerifier(deps.trust)
+export function createUploadReader({
+  trust,
+  ...deps
+}: UploadDeps & { readonly trust: AcceptedKeys }): ReadPluginUpload {
+  const verify = createVerifier(trust)
   return async (upload) => {
     const { signature, ...read } = await readUpload(upload, deps)
     const text = toSignedText({ id: read.manifest.id, hash: read.hash })
@@ -67,10 +71,9 @@ export function createUploadReader(deps: UploadReaderDeps): ReadPluginUpload {
 }
 
 /** The tier of a signed or unsigned upload. The accepted keys are read only if there is a signature. */
-export const createVerifier =
-  (trust: UploadReaderDeps['trust']) => async (signed: Parameters<typeof verifySignature>[0]) => {
-    const verified = await verifySignature(signed, signed.signature ? await trust.list() : [])
-    return verified.tier === 'trusted'
-      ? ({ tier: 'trusted', signer: verified.signer.name, notes: [] } as const)
-      : verified
-  }
+export const createVerifier = (trust: AcceptedKeys) => async (signed: SignedText) => {
+  const verified = await verifySignature(signed, signed.signature ? await trust.list() : [])
+  return verified.tier === 'trusted'
+    ? ({ tier: 'trusted', signer: verified.signer.name, notes: [] } as const)
+    : verified
+}

@@ -32,13 +32,6 @@ export interface ModelCodeRunner {
   readonly shimVersion: string
 }
 
-/** The capability `isolate` of one call, and its cost. */
-export interface GrantedIsolate {
-  readonly isolate: PluginIsolate
-  /** Cost of the isolates that were started so far. */
-  readonly spent: () => Usage | undefined
-}
-
 const line = z
   .string()
   .max(1_000)
@@ -62,6 +55,9 @@ const answerSchema = z.lazy(() =>
   ]),
 )
 
+/** The capability `isolate` of one call, and its cost. */
+export type GrantedIsolate = ReturnType<typeof createGrantedIsolate>
+
 /**
  * Runs code that a model wrote. Each run gets a new isolate that has only the call's own `tools` and ends with the
  * call (decision 0106).
@@ -70,7 +66,7 @@ export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,
   context: Pick<ToolContext, 'rootSession' | 'lease' | 'signal' | 'call' | 'emit'>,
   { tools, record }: { readonly tools: PluginTools; readonly record: ToolOwner },
-): GrantedIsolate {
+) {
   const { rootSession, lease, signal, call, emit } = context
   let opened = 0
   const run = async (code: string, timeoutMs: number): Promise<unknown> => {
@@ -98,19 +94,20 @@ export function createGrantedIsolate(
     )
     return running.finally(() => over.abort())
   }
-  return {
-    spent: () =>
-      opened === 0 ? undefined : { ...zeroUsage, costNanoUsd: opened * newIsolateNanoUsd },
-    isolate: {
-      async run(given, { timeoutMs: wanted = defaultTimeoutMs } = {}) {
-        const code = parseCode(given)
-        const timeoutMs = Math.min(Math.max(1, Math.trunc(Number(wanted)) || 1), maxTimeoutMs)
-        const answer = readAnswer(await run(code, timeoutMs))
-        if (!('value' in answer)) throw toFailure(answer.error, timeoutMs)
-        return { result: toResult(answer.value.result), logs: answer.value.logs }
-      },
+  const isolate: PluginIsolate = {
+    async run(given, { timeoutMs: wanted = defaultTimeoutMs } = {}) {
+      const code = parseCode(given)
+      const timeoutMs = Math.min(Math.max(1, Math.trunc(Number(wanted)) || 1), maxTimeoutMs)
+      const answer = readAnswer(await run(code, timeoutMs))
+      if (!('value' in answer)) throw toFailure(answer.error, timeoutMs)
+      // `toJson` makes null of an absent result.
+      return { result: toJson(answer.value.result), logs: answer.value.logs }
     },
   }
+  /** Cost of the isolates that were started so far. */
+  const spent = (): Usage | undefined =>
+    opened === 0 ? undefined : { ...zeroUsage, costNanoUsd: opened * newIsolateNanoUsd }
+  return { isolate, spent }
 }
 
 /** The only functions that the code can call: the tools of its call. */
@@ -146,10 +143,6 @@ function readAnswer(text: unknown): z.infer<typeof answerSchema> {
     // An unreadable answer did not come from our entry.
   }
   return { error: { code: 'odd_answer', message: '', logs: [] } }
-}
-
-function toResult(value: unknown) {
-  return value === undefined ? null : toJson(value)
 }
 
 function toFailure(

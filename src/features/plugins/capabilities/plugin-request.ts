@@ -72,22 +72,16 @@ function plain(given: unknown): Json {
   }
 }
 
-/** Where a call puts its open questions, and the signal that ends it then. */
-export interface Asking {
-  readonly onAsk: OnAsk
-  readonly asks: () => Asks | undefined
-  readonly signal: AbortSignal
-}
-
-/** `undefined` for a call that may not ask, which then costs nothing. */
-export function createAsking({
-  request = [],
-}: Pick<RequestedGrants, 'request'>): Asking | undefined {
+/**
+ * Where a call puts its open questions, and the signal that ends it then; `undefined` for a call that may not ask,
+ * which then costs nothing.
+ */
+export function createAsking({ request = [] }: Pick<RequestedGrants, 'request'>) {
   if (request.length === 0) return undefined
   const asked: { asks?: Asks } = {}
   const over = new AbortController()
   return {
-    onAsk(asks) {
+    onAsk(asks: Asks): void {
       asked.asks ??= asks
       over.abort(failed('Waiting for an answer.'))
     },

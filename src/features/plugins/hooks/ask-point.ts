@@ -5,11 +5,12 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
 import type { HookOutcome } from '../sandbox/hook-batch.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { withData, type EventDraft } from '#contracts/event.ts'
+import { withData, type DeploymentEvent, type EventDraft } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { labelsOfHook } from '../capabilities/plugin-flow.ts'
+import { defaultHookTimeoutMs } from '../types/plugin-output.ts'
 import { callHook, type CallHookDeps } from './call-hook.ts'
 
 /** A plugin's parsed answer about one event. */
@@ -80,8 +81,8 @@ export interface Asked {
   readonly name: string
   /** The context of the call that the event belongs to: session, principal, signal. */
   readonly context: ToolContext
-  /** The event after a plugin's change, for the next plugin. */
-  readonly changed: (event: HookEvent, change: HookChange) => HookEvent
+  /** The event after a plugin's change, for the next plugin; the same event if absent. */
+  readonly changed?: (event: HookEvent, change: HookChange) => HookEvent
 }
 
 /** The outcome of one event after all plugins. */
@@ -97,10 +98,32 @@ export interface Answered {
   readonly stopped?: { readonly plugin: string; readonly message?: string; readonly label?: Label }
 }
 
-/** Dependencies and the time limit of a hook point. */
-export interface AskPointDeps extends CallHookDeps {
+/** Dependencies of the hooks. */
+export interface HooksDeps extends CallHookDeps {
   /** Limit for all plugins together. Milliseconds. */
-  readonly hookTimeoutMs: number
+  readonly hookTimeoutMs?: number
+  /** The longest result, as JSON, that a model gets; a hook may not make a result longer. */
+  readonly maxResultChars: number
+  readonly traceId: () => string
+  /** Records that a hook was called after the session's own log has ended. Never rejects. */
+  readonly record: (event: DeploymentEvent) => Promise<void>
+}
+
+/**
+ * Informs the plugins that listen at a point of one event; their answers do not change it.
+ *
+ * @returns `undefined` without listeners.
+ */
+export async function askOne(
+  on: HookPoint,
+  { event, context }: { readonly event: Omit<HookEvent, 'on'>; readonly context: ToolContext },
+  { plugins, deps }: { readonly plugins: readonly LoadedPlugin[]; readonly deps: HooksDeps },
+): Promise<Answered | undefined> {
+  const listeners = listenersAt(plugins, on)
+  if (listeners.length === 0) return undefined
+  const asked: Asked = { event: { on, ...event }, name: event.agent, context }
+  const [answered] = await askPoint({ on, asked: [asked], listeners }, deps)
+  return answered
 }
 
 interface Question {
@@ -115,9 +138,9 @@ interface Question {
  */
 export async function askPoint(
   { on, asked, listeners }: Question,
-  deps: AskPointDeps,
+  deps: HooksDeps,
 ): Promise<readonly Answered[]> {
-  const endsAtMs = deps.clock.nowMs() + deps.hookTimeoutMs
+  const endsAtMs = deps.clock.nowMs() + (deps.hookTimeoutMs ?? defaultHookTimeoutMs)
   const answered: Answered[] = asked.map(({ event }) => ({ event, changes: [] }))
   /** The label of an event as the next plugin sees it: its own label and those of earlier changes. */
   const heardAt = (place: number): Label =>
@@ -181,17 +204,21 @@ const deciding: ReadonlySet<HookPoint> = new Set([
   'afterToolCall',
 ])
 
-interface Said extends Pick<Asked, 'changed'> {
-  readonly on: HookPoint
-  readonly plugin: LoadedPlugin
-  readonly said: HookSaid
-  /** The label of the answer. */
-  readonly label: Label
-}
-
+/** @param said.label The label of the answer. */
 function after(
   answered: Answered,
-  { on, plugin: { manifest }, said, label, changed }: Said,
+  {
+    on,
+    plugin: { manifest },
+    said,
+    label,
+    changed,
+  }: Asked & {
+    readonly on: HookPoint
+    readonly plugin: LoadedPlugin
+    readonly said: HookSaid
+    readonly label: Label
+  },
 ): Answered {
   const plugin = manifest.id
   switch (said.verdict) {
@@ -203,7 +230,7 @@ function after(
       return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered
     case 'changed': {
       const { change } = said
-      const event = changed(answered.event, change)
+      const event = changed?.(answered.event, change) ?? answered.event
       return { ...answered, event, changes: [...answered.changes, { plugin, change, label }] }
     }
   }

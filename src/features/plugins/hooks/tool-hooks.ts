@@ -16,7 +16,7 @@ import {
   askPoint,
   type Answered,
   type Asked,
-  type AskPointDeps,
+  type HooksDeps,
   listenersAt,
   vetoText,
 } from './ask-point.ts'
@@ -24,14 +24,8 @@ import { createCollector } from './collector.ts'
 import type { HookChange } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'
 
-/** Further dependencies of the tool hooks. */
-export interface ToolHooksDeps extends AskPointDeps {
-  /** The longest result, as JSON, that a model gets; a hook may not make a result longer. */
-  readonly maxResultChars: number
-}
-
 /** The hooks around each tool call; a plugin is asked about all calls of a turn at once. */
-export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHooksDeps): ToolHooks {
+export function createToolHooks(plugins: readonly LoadedPlugin[], deps: HooksDeps): ToolHooks {
   const before = collectorAt('beforeToolCall', plugins, deps)
   const after = collectorAt('afterToolCall', plugins, deps)
   return {
@@ -50,7 +44,7 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
 }
 
 /** `undefined` without listeners: then no call waits. */
-function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: AskPointDeps) {
+function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: HooksDeps) {
   const listeners = listenersAt(plugins, on)
   if (listeners.length === 0) return undefined
   return createCollector<Asked, Answered>((asked) => askPoint({ on, asked, listeners }, deps))
@@ -96,7 +90,7 @@ function toResult(
   { stopped, changes, event }: Answered,
   subject: CallSubject,
   result: ToolResult,
-  { maxResultChars }: ToolHooksDeps,
+  { maxResultChars }: HooksDeps,
 ): ToolResult {
   const spent = result.usage && { usage: result.usage }
   const heldBack = (message: string, of: Label = ownLabel): ToolResult => ({

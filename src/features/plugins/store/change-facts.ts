@@ -10,7 +10,8 @@ import {
   type VersionRow,
 } from './plugin-rows.ts'
 
-const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
+/** The row of a plugin. */
+export const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
 /** Whether the id belongs to a remote server, or to an agent without a plugin. */
 const othersOf = `
   SELECT 'server' AS kind FROM mcp_servers WHERE id = ?1 AND state <> 'removed'
