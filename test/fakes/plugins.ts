@@ -9,7 +9,8 @@ import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/runtime/catalog/search/search-index.ts'
 import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
-import { createHooks, type HooksDeps } from '../../src/features/plugins/hooks/create-hooks.ts'
+import { createHooks } from '../../src/features/plugins/hooks/create-hooks.ts'
+import type { HooksDeps } from '../../src/features/plugins/hooks/ask-point.ts'
 import type { IsolateHost } from '../../src/features/plugins/sandbox/isolate-host.ts'
 import {
   loadPlugins,

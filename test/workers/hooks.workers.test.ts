@@ -64,7 +64,7 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 // How long an isolate takes on this machine is not what is tried here.
-vi.mock('../../src/features/plugins/sandbox/call-limits.ts', async (load) => ({
+vi.mock('../../src/features/plugins/types/plugin-output.ts', async (load) => ({
   ...(await load<object>()),
   defaultHookTimeoutMs: 60_000,
 }))

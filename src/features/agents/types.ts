@@ -22,7 +22,7 @@ import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
 import { valueLines } from '#features/skills/types.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { SharedPart, SharedFrom } from '#contracts/manifest/agent-manifest.ts'
-import { type Sharing, keeperOf } from '#features/plugins/types/shared-parts.ts'
+import { type Sharing, keeperOf } from '#features/plugins/types/plugin-service.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
 

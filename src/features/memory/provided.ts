@@ -6,7 +6,7 @@ import type {
   KnowledgeRequest,
 } from '#features/record/types/knowledge.ts'
 import { labelFrom, labelSchema, type Label } from '#contracts/label.ts'
-import { placeOf } from '#features/plugins/types/long-term.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
 import {
   type MemoryAnswer,
   type MemoryGateway,

@@ -1,7 +1,10 @@
+import type { BundledPlugin } from './types/manifest.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import { createCodeSource, createIsolates, type IsolatesDeps } from './sandbox/worker-code.ts'
+import { createIsolateHost, type IsolateHostDeps } from './sandbox/isolate-host.ts'
 import { defined } from '#contracts/defined.ts'
 import type { DeploymentLogs } from '#platform/d1/types.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import { skillCaps } from '#runtime/catalog/types/skill-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#runtime/catalog/types/trust.ts'
@@ -9,7 +12,8 @@ import type { CapabilityDeps } from './capabilities/capability-deps.ts'
 import { createFaultReport, type FaultReportDeps } from './capabilities/fault-report.ts'
 import { pluginsOf } from './loading/generation.ts'
 import { toPluginDatabases } from './capabilities/storage/granted-database.ts'
-import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
+import type { HooksDeps } from './hooks/ask-point.ts'
+import { createHooks } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
 import { loadPlugins } from './loading/in-process-host.ts'
 import {
@@ -19,12 +23,14 @@ import {
 } from './admission/archive-reader.ts'
 import { checkDistinct, checkPath } from './admission/archive-paths.ts'
 import { createUploadReader, createVerifier } from './admission/upload-reader.ts'
-import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
 import { createIsolateMeter } from './capabilities/isolate-meter.ts'
 import { fetchArchive, type FetchArchiveDeps } from './admission/fetch-archive.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
 import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
-import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
+import {
+  createScopedStorage,
+  type ScopedStorageOptions,
+} from './capabilities/storage/scoped-storage.ts'
 import { createProviders } from './providers/providers.ts'
 import { createReplyRedactor } from './secrets/reply-redactor.ts'
 import {
@@ -33,6 +39,24 @@ import {
   type RevocationDeps,
 } from './capabilities/revocation-watch.ts'
 import { toToolEntries } from './tools/tool-entries.ts'
+
+interface IsolateParts extends Pick<IsolatesDeps, 'loader' | 'shim'> {
+  readonly bundled: readonly BundledPlugin[]
+  readonly bundles: Pick<BundleStore, 'load'>
+  /** Absent if this deployment's own entrypoints cannot be called. */
+  readonly runner: IsolateHostDeps['runner'] | undefined
+  readonly sha256: IsolateHostDeps['sha256']
+  readonly config: Required<Pick<IsolateHostDeps, 'sharesIsolate'>>
+}
+
+/** The isolates for code of plugins and of models; `host` is absent without them. */
+function composeIsolates(parts: IsolateParts) {
+  const { loader, shim, bundled, bundles, runner, sha256, config } = parts
+  const isolates = createIsolates({ loader, shim, codeOf: createCodeSource(bundled, bundles) })
+  const modelCode = runner && isolates && { runner, sha256, shimVersion: shim.version }
+  const host = modelCode && createIsolateHost({ ...modelCode, ...config })
+  return { isolates, modelCode, host }
+}
 
 type Given = Pick<
   CapabilityDeps,
@@ -45,14 +69,12 @@ type Given = Pick<
   | 'readSecrets'
   | 'validator'
 >
-type ScopedParts = Parameters<typeof createScopedStorage>[0]
-
-export interface PluginParts
+interface PluginParts
   extends
     Given,
     IsolateParts,
     Pick<ArchiveReaderDeps, 'readAsset' | 'reader'>,
-    Omit<ScopedParts, 'sha256'> {
+    ScopedStorageOptions {
   readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
     readonly isolatePriceNanoUsd: number
     readonly sharesIsolate: (plugin: string) => boolean

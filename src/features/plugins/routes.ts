@@ -38,9 +38,16 @@ interface RemovePluginDeps extends PluginDeps {
   readonly purgePlugin: (id: string) => Promise<void>
 }
 
-const changed = { 200: { is: 'What it came to.', json: change } }
 const params = { plugin: 'Its id.' }
 const errors = [409, 422]
+/** What every change of an installed plugin has in common. */
+const changing = { params, replies: { 200: { is: 'What it came to.', json: change } }, errors }
+
+/** The handler of a change that takes the plugin alone. */
+const changeTo =
+  (to: 'revoke' | 'disable' | 'rollback') =>
+  (deps: PluginDeps, request: RequestContext & { readonly params: { readonly plugin: string } }) =>
+    applyChange(deps, request, { do: to, id: request.params.plugin })
 
 /** The body of an installation: a built bundle, or its address. */
 const upload = addPluginOptions.extend({
@@ -126,10 +133,8 @@ export default [
   route('POST /api/operator/plugins/:plugin/accept', {
     roles: operators,
     summary: 'Takes a version that waits.',
-    params,
+    ...changing,
     body: acceptPluginRequest,
-    replies: changed,
-    errors,
     handle: (deps: PluginDeps, request) =>
       applyChange(deps, request, {
         do: 'accept',
@@ -140,30 +145,23 @@ export default [
   route('POST /api/operator/plugins/:plugin/grant', {
     roles: operators,
     summary: 'Allows what was shown, with the hash it was shown for.',
-    params,
+    ...changing,
     body: grantPluginRequest,
-    replies: changed,
-    errors,
     handle: (deps: PluginDeps, request) =>
       applyChange(deps, request, { do: 'grant', id: request.params.plugin, ...request.body }),
   }),
   route('POST /api/operator/plugins/:plugin/revoke', {
     roles: operators,
     summary: 'Allows nothing any more.',
-    params,
+    ...changing,
     body: noBody,
-    replies: changed,
-    errors,
-    handle: (deps: PluginDeps, request) =>
-      applyChange(deps, request, { do: 'revoke', id: request.params.plugin }),
+    handle: changeTo('revoke'),
   }),
   route('POST /api/operator/plugins/:plugin/enable', {
     roles: operators,
     summary: 'Switches it on.',
-    params,
+    ...changing,
     body: enablePluginRequest.optional(),
-    replies: changed,
-    errors,
     handle(deps: PluginDeps, request) {
       const { config, hash } = request.body
       const more = { ...(config && { config }), ...(hash !== undefined && { hash }) }
@@ -173,22 +171,16 @@ export default [
   route('POST /api/operator/plugins/:plugin/disable', {
     roles: operators,
     summary: 'Switches it off.',
-    params,
+    ...changing,
     body: noBody,
-    replies: changed,
-    errors,
-    handle: (deps: PluginDeps, request) =>
-      applyChange(deps, request, { do: 'disable', id: request.params.plugin }),
+    handle: changeTo('disable'),
   }),
   route('POST /api/operator/plugins/:plugin/rollback', {
     roles: operators,
     summary: 'Goes back to the version before.',
-    params,
+    ...changing,
     body: noBody,
-    replies: changed,
-    errors,
-    handle: (deps: PluginDeps, request) =>
-      applyChange(deps, request, { do: 'rollback', id: request.params.plugin }),
+    handle: changeTo('rollback'),
   }),
   route('GET /api/operator/generations', {
     roles: pluginReaders,
@@ -216,10 +208,9 @@ export default [
   route('POST /api/operator/generations/:number/restore', {
     roles: operators,
     summary: 'Enables again what was enabled then.',
+    ...changing,
     params: { number: 'Its number.' },
     body: restoreRequest.optional(),
-    replies: changed,
-    errors,
     handle(deps: PluginDeps, request) {
       const { number } = request.params
       const generation = /^\d{1,9}$/.test(number) ? Number(number) : 0
@@ -233,7 +224,7 @@ export default [
  * Adds to each signed version whether its signer is still accepted: removing a key does not by itself revoke
  * versions.
  */
-async function signedVersions({ trust }: Pick<PluginDeps, 'trust'>, { versions }: PluginView) {
+async function signedVersions({ trust }: PluginDeps, { versions }: PluginView) {
   const accepted = new Set((await trust.list()).map(({ name }) => name))
   return versions.map((one) =>
     one.signer === undefined ? one : { ...one, isSignerAccepted: accepted.has(one.signer) },
@@ -241,7 +232,7 @@ async function signedVersions({ trust }: Pick<PluginDeps, 'trust'>, { versions }
 }
 
 async function applyChange(
-  { plugins, schedules }: Pick<PluginDeps, 'plugins' | 'schedules'>,
+  { plugins, schedules }: PluginDeps,
   context: RequestContext,
   asked: PluginChange,
 ) {

@@ -1,6 +1,6 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
-import { pluginServiceParts } from '#features/plugins/types/naming.ts'
+import { pluginServiceParts } from '#features/plugins/types/plugin-service.ts'
 import { fromReply } from '#contracts/reply.ts'
 import type {
   ScheduleApi,

@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest'
 import { createBundleStore } from '../../../src/features/plugins/store/bundles.ts'
 import { createChangeFacts } from '../../../src/features/plugins/store/change-facts.ts'
-import {
-  createKeptVersions,
-  createPluginStore,
-} from '../../../src/features/plugins/store/plugins.ts'
+import { createPluginStore } from '../../../src/features/plugins/store/plugins.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
@@ -33,7 +30,7 @@ function open() {
       )
       .run(hash, installedAtMs)
   const bundles = createBundleStore({ database, namespace: noNamespace, sha256, clock })
-  return { database, sqlite, bundle, part, version, bundles, kept: createKeptVersions(database) }
+  return { database, sqlite, bundle, part, version, bundles, kept: createPluginStore(database) }
 }
 
 it('names what was not in force since a moment, whatever its kind', async () => {

@@ -1,6 +1,6 @@
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 import type { FoundPassage, KnowledgeGateway } from '#features/record/types/knowledge.ts'
-import { placeOf } from '#features/plugins/types/long-term.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
 import { type MemoryScope } from '#contracts/long-term.ts'
 
 /** Whose documents are searched, and how many passages are wanted. */

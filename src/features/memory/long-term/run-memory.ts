@@ -4,7 +4,7 @@ import { citationOf, maxNoteChars } from '../types.ts'
 import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings, MemorySettings } from '#contracts/manifest/agent-manifest.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
-import { placeOf } from '#features/plugins/types/long-term.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
 import type {
   FoundNote,
   LongTermMemory,

@@ -8,7 +8,7 @@ import {
   type KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
 import { labelFrom } from '#contracts/label.ts'
-import { placeOf } from '#features/plugins/types/long-term.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { document, passage } from '#runtime/kernel/types/provided-shapes.ts'
 import type { Sources } from '#contracts/sources.ts'

@@ -1,4 +1,4 @@
-import { placeOf } from '#features/plugins/types/long-term.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
 import { type MemoryScope, type NotePlace, type PlaceStats } from '#contracts/long-term.ts'
 
 /** Whose notes or documents are meant. */

@@ -5,7 +5,7 @@ import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import type { ArchiveIsolate, Isolates } from '../sandbox/worker-code.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
-import { refused } from './refused.ts'
+import { refused } from './archive-paths.ts'
 
 /** Reads a zip. Throws `plugin_upload_invalid`, `plugin_manifest_invalid` or `plugin_isolate_unavailable`. */
 export type ReadArchive = (archive: Uint8Array) => Promise<CheckedBundle>
@@ -114,7 +114,8 @@ function createIsolateReader({ isolates, readAsset, reader, sha256, sleep }: Arc
 }
 
 const unavailable =
-  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with `isola plugin add` or `isola skill add`, which read it on your machine, or send { bundle } as JSON.'
+  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with ' +
+  '`isola plugin add` or `isola skill add`, which read it on your machine, or send { bundle } as JSON.'
 
 function refuseUnread(why: string, cause?: unknown): never {
   throw refused(`The archive ${why}.`, cause)

@@ -1,9 +1,10 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 import { cutFrontMatter, readFrontMatter } from '../types/front-matter.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import { readYaml } from './read-yaml.ts'
-import { quoted, refused } from './refused.ts'
+import { quoted, refused } from './archive-paths.ts'
 
 /** `skill.md` is not in the specification; the reference validator accepts it too. */
 const entryFiles = ['SKILL.md', 'skill.md']
@@ -42,7 +43,8 @@ export function collectSkills(
   const chars = wanted.reduce((sum, { bundle }) => sum + charsOf(bundle?.files ?? {}), 0)
   if (chars > skillCaps.maxCollectionChars)
     throw refused(
-      `Its skills have ${chars} characters; ${skillCaps.maxCollectionChars} are the most that come at once. Name those that you want.`,
+      `Its skills have ${chars} characters; ${skillCaps.maxCollectionChars} are the most that come ` +
+        'at once. Name those that you want.',
     )
   return withoutDoubles(wanted)
 }
@@ -114,12 +116,11 @@ function toSent(inside: Files, folder: string | undefined): SentSkill {
 /** Dotfiles are mostly keys and settings of the folder's owner. Folders above the skill do not count. */
 const isHidden = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'))
 
-const leftOut = (what: string, paths: readonly string[]): readonly string[] =>
-  paths.length === 0
-    ? []
-    : [
-        `left out, since they are ${what}: ${paths.slice(0, 20).map(quoted).join(', ')}${paths.length > 20 ? ', …' : ''}`,
-      ]
+function leftOut(what: string, paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return []
+  const named = paths.slice(0, 20).map(quoted).join(', ')
+  return [`left out, since they are ${what}: ${named}${paths.length > 20 ? ', …' : ''}`]
+}
 
 function toText(bytes: Uint8Array): string | undefined {
   try {
@@ -135,8 +136,7 @@ function fieldsOf(text: string | undefined): JsonObject {
   const cut = cutFrontMatter((text ?? '').replace(/^\ufeff/, ''))
   if (typeof cut === 'string') throw refused(cut)
   const { value } = readFrontMatter(cut.yaml, (yaml) => readYaml(yaml, 'SKILL.md'))
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw refused('the front matter must be a mapping: `name: …`')
+  if (!isFields(value)) throw refused('the front matter must be a mapping: `name: …`')
   // JSON turns dates and the like into texts.
   return JSON.parse(JSON.stringify(value)) as JsonObject
 }

@@ -1,10 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
 import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
-import { checkPath } from './archive-paths.ts'
+import { checkPath, quoted, refused } from './archive-paths.ts'
 import { references } from './parse-bundle.ts'
 import { readYaml } from './read-yaml.ts'
-import { quoted, refused } from './refused.ts'
 
 /**
  * Makes a bundle of a plugin's folder: `plugin.yaml`, the entry module as JavaScript, the files that the manifest
@@ -61,7 +60,10 @@ function toText(path: string, bytes: Uint8Array): string {
 
 function toCode(path: string, bytes: Uint8Array): string {
   if (/\.m?js$/.test(path)) return toText(path, bytes)
+  const kind = /\.[cm]?tsx?$/.test(path) ? 'TypeScript' : 'neither .js nor .mjs'
   throw refused(
-    `The entrypoint ${quoted(path)} is ${/\.[cm]?tsx?$/.test(path) ? 'TypeScript' : 'neither .js nor .mjs'}: what is installed is one module of JavaScript. Run \`isola plugin build\` in the plugin’s folder and send what it writes; \`--out <name>.zip\` makes it a zip.`,
+    `The entrypoint ${quoted(path)} is ${kind}: what is installed is one module of JavaScript. ` +
+      'Run `isola plugin build` in the plugin’s folder and send what it writes; ' +
+      '`--out <name>.zip` makes it a zip.',
   )
 }

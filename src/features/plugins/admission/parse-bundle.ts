@@ -1,19 +1,21 @@
+import * as z from 'zod'
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
-import { type Manifest } from '#contracts/manifest/manifest.ts'
-import { maxSecrets } from '../types/manifest-grants.ts'
+import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { manifestProblem } from '../types/manifest-texts.ts'
 import { hiddenProblem } from '#contracts/visible-text.ts'
 import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
-import { checkDistinct, checkPath } from './archive-paths.ts'
-import { quoted, refused } from './refused.ts'
+import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
+
+/** Limit for a new plugin: every reply of a host is searched for all of its secrets. */
+export const maxSecrets = 16
 
 const bundleSchema = z.strictObject({
-  manifest: z.unknown().refine(isObject, 'must be plugin.yaml as an object'),
+  manifest: z.unknown().refine(isFields, 'must be plugin.yaml as an object'),
   code: z
     .string()
     .max(bundleCaps.maxCodeChars, `must be at most ${bundleCaps.maxCodeChars} characters`)
@@ -49,41 +51,48 @@ export function parseBundle(value: unknown): CheckedBundle {
 
 /** The same for a bundle that was made here. */
 export function checkBundle(bundle: PluginBundle): CheckedBundle {
-  const { code, files } = bundle
-  if (JSON.stringify(bundle.manifest).length > bundleCaps.maxManifestChars)
-    throw refused(`bundle.manifest: is longer than ${bundleCaps.maxManifestChars} characters.`)
-  const paths = Object.keys(files)
-  if (paths.length > bundleCaps.maxFiles)
-    throw refused(`bundle.files: has more than ${bundleCaps.maxFiles} files.`)
-  for (const path of paths) checkPath(path)
-  checkDistinct(paths)
-  const chars = Object.values(files).reduce((sum, text) => sum + text.length, 0)
-  if (chars > bundleCaps.maxFilesChars)
-    throw refused(`bundle.files: has more than ${bundleCaps.maxFilesChars} characters.`)
-  if (![code ?? '', ...Object.values(files)].every((text) => text.isWellFormed()))
-    throw refused('bundle: a text is not valid Unicode (half of a surrogate pair).')
+  checkSizes(bundle)
   const manifest = parseManifest(bundle.manifest)
   const problem = manifestProblem(bundle.manifest as JsonObject, manifest)
   if (problem !== undefined)
     throw new IsolaError('plugin_manifest_invalid', `plugin.yaml: ${problem}`)
   if (new Set(manifest.grants.secrets.map(({ name }) => name)).size > maxSecrets)
     throw invalidManifest('grants.secrets', `has more than ${maxSecrets} secrets`)
+  checkParts(manifest, bundle)
+  return { bundle, manifest }
+}
+
+function checkSizes({ manifest, code = '', files }: PluginBundle): void {
+  if (JSON.stringify(manifest).length > bundleCaps.maxManifestChars)
+    throw refused(`bundle.manifest: is longer than ${bundleCaps.maxManifestChars} characters.`)
+  const paths = Object.keys(files)
+  if (paths.length > bundleCaps.maxFiles)
+    throw refused(`bundle.files: has more than ${bundleCaps.maxFiles} files.`)
+  for (const path of paths) checkPath(path)
+  checkDistinct(paths)
+  const texts = Object.values(files)
+  if (texts.reduce((sum, text) => sum + text.length, 0) > bundleCaps.maxFilesChars)
+    throw refused(`bundle.files: has more than ${bundleCaps.maxFilesChars} characters.`)
+  if (![code, ...texts].every((text) => text.isWellFormed()))
+    throw refused('bundle: a text is not valid Unicode (half of a surrogate pair).')
+}
+
+/** Checks that manifest, code and files fit together. */
+function checkParts(manifest: Manifest, { code, files }: PluginBundle): void {
   if (manifest.entrypoint !== undefined && code === undefined)
     throw refused(
       `bundle.code: is missing, but plugin.yaml has an entrypoint (${quoted(manifest.entrypoint)}).`,
     )
   if (manifest.entrypoint === undefined && code !== undefined)
     throw invalidManifest('entrypoint', 'is missing, but there is code; name its file')
-  for (const [field, path] of references(manifest))
-    if (!Object.hasOwn(files, path))
-      throw invalidManifest(field, `there is no file ${quoted(path)}`)
-  // Models read these files as instructions, so hidden characters are refused. A byte order mark at the beginning
-  // comes from an editor.
-  for (const [, path] of references(manifest)) {
-    const hidden = hiddenProblem(files[path]!.replace(/^\ufeff/, ''), 'text')
+  for (const [field, path] of references(manifest)) {
+    const file = Object.hasOwn(files, path) ? files[path] : undefined
+    if (file === undefined) throw invalidManifest(field, `there is no file ${quoted(path)}`)
+    // Models read these files as instructions, so hidden characters are refused. A byte order mark at the beginning
+    // comes from an editor.
+    const hidden = hiddenProblem(file.replace(/^\ufeff/, ''), 'text')
     if (hidden !== undefined) throw refused(`bundle.files[${quoted(path)}]: ${hidden}.`)
   }
-  return { bundle, manifest }
 }
 
 /** Files that a manifest names, other than its entry module. */
@@ -96,10 +105,6 @@ export function references(
 function invalidManifest(field: string, message: string): IsolaError {
   const text = `plugin.yaml: ${field}: ${message}`
   return new IsolaError('plugin_manifest_invalid', text, { param: field })
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const maxDepth = 64

@@ -1,6 +1,6 @@
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import { collectSkills } from './collect-skills.ts'
-import { refused } from './refused.ts'
+import { refused } from './archive-paths.ts'
 import { untar } from './untar.ts'
 import { unzip } from './unzip.ts'
 

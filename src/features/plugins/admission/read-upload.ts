@@ -7,7 +7,7 @@ import { checkApi } from '../loading/plugin-api.ts'
 import type { ReadArchive } from './archive-reader.ts'
 import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
-import { refused } from './refused.ts'
+import { refused } from './archive-paths.ts'
 
 /** An upload whose signature is not verified yet. */
 export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
@@ -68,7 +68,8 @@ function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {
     const [issue] = parsed.error.issues
     const place = issue?.path.map(String).join('.')
     throw refused(
-      `${place ? `${place}: ` : ''}${issue?.message ?? 'is not valid'}. Send { bundle, signature?, source? }, { url }, or a zip as application/zip.`,
+      `${place ? `${place}: ` : ''}${issue?.message ?? 'is not valid'}. ` +
+        'Send { bundle, signature?, source? }, { url }, or a zip as application/zip.',
     )
   }
   const { bundle, signature, source = 'upload' } = parsed.data

@@ -5,8 +5,8 @@ import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { TryOut } from '#runtime/catalog/types/part-kind.ts'
 import type { IsolateHost } from '../sandbox/isolate-host.ts'
-import { OutputError } from '../sandbox/output-error.ts'
-import { quoted } from './refused.ts'
+import { OutputError } from '../types/plugin-output.ts'
+import { quoted } from './archive-paths.ts'
 
 /** Wires a generation, and starts a plugin's code once. */
 export interface TryOutDeps {

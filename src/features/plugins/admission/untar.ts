@@ -1,6 +1,5 @@
 import { Gunzip } from 'fflate'
-import { checkDistinct, checkPath } from './archive-paths.ts'
-import { quoted, refused } from './refused.ts'
+import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
 import type { ArchiveCaps } from './zip-directory.ts'
 
 const blockBytes = 512

@@ -1,6 +1,6 @@
 import { Inflate } from 'fflate'
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
-import { quoted, refused } from './refused.ts'
+import { quoted, refused } from './archive-paths.ts'
 import { readZipDirectory, type ArchiveCaps, type ZipEntry } from './zip-directory.ts'
 
 /** Small enough that one step cannot unpack to a dangerous size (at most a thousand times as much). */

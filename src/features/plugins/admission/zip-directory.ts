@@ -1,6 +1,5 @@
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
-import { checkDistinct, checkPath } from './archive-paths.ts'
-import { quoted, refused } from './refused.ts'
+import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
 
 /** A file as the archive's directory lists it: checked, not unpacked. */
 export interface ZipEntry {

@@ -2,9 +2,10 @@ import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { defaultModelName } from '#platform/models/types.ts'
-import { type ModelRequest, type ModelSelection } from '#contracts/model.ts'
-import { ToolError, type PluginModel } from '#features/plugins/types/plugin.ts'
+import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
+import type { PluginModel } from '#features/plugins/types/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import { failed } from '../types/plugin-output.ts'
 
 /** The models that a plugin's code may use: a tool has those of its grant, an agent its own. */
 export interface ModelTerms {
@@ -45,11 +46,13 @@ export function createPluginModel(
       } catch (error) {
         if (errorCode(error) === 'model_not_configured' && allowed && hasNoPrice)
           throw failed(
-            `model_price_unknown: A cost limit is in force and no price is known of ${model}: the operator can give one in ISOLA_PRICES.`,
+            `model_price_unknown: A cost limit is in force and no price is known of ${model}: ` +
+              'the operator can give one in ISOLA_PRICES.',
           )
         if (errorCode(error) === 'model_not_configured' && allowed)
           throw failed(
-            `This deployment does not serve the model ${model}: ${models ? `granted are ${models.join(', ')}` : 'leave it out for the default'}.`,
+            `This deployment does not serve the model ${model}: ` +
+              `${models ? `granted are ${models.join(', ')}` : 'leave it out for the default'}.`,
           )
         throw toToolError(error)
       }
@@ -90,7 +93,5 @@ function toToolError(error: unknown): unknown {
   const code = errorCode(error)
   if (code === undefined) return error
   const transient = Object(error).transient === true
-  return new ToolError('tool_failed', { message: `${code}: ${errorMessage(error)}`, transient })
+  return failed(`${code}: ${errorMessage(error)}`, transient)
 }
-
-const failed = (message: string) => new ToolError('tool_failed', { message })

@@ -1,9 +1,10 @@
 import { headOf } from '#contracts/cut.ts'
-import { ToolError, type PluginTools } from '#features/plugins/types/plugin.ts'
+import type { PluginTools } from '#features/plugins/types/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { ToolContext } from '#contracts/tool.ts'
 import { toJson } from '../sandbox/json-border.ts'
-import type { CallLabels } from './plugin-flow.ts'
+import { isFields } from '#contracts/foreign-json.ts'
+import type { CallParts } from './capability-deps.ts'
+import { failed } from '../types/plugin-output.ts'
 
 const maxNameChars = 64
 const maxMessageChars = 2_000
@@ -12,10 +13,10 @@ const maxMessageChars = 2_000
  * Calls other tools for a plugin's code: only those of its `uses_tools`, each through every gate. A failed tool
  * throws its error text. A tool that is not listed is refused and recorded.
  */
-export function createPluginTools(
-  { inner, call, emit }: ToolContext,
-  labels?: Pick<CallLabels, 'label'>,
-): PluginTools {
+export function createPluginTools({
+  context: { inner, call, emit },
+  labels,
+}: CallParts): PluginTools {
   const refused = new Set<string>()
   return {
     async call(name, given) {
@@ -24,23 +25,21 @@ export function createPluginTools(
         if (!refused.has(tool) && refused.size < 100)
           emit({ type: 'capability_refused', data: { call, capability: 'tools', tool } })
         refused.add(tool)
-        const message = `not granted: the tool ${tool} (there is none of this name here; a plugin's code has those of its uses_tools in plugin.yaml that are enabled)`
-        throw new ToolError('tool_failed', { message })
+        throw failed(
+          `not granted: the tool ${tool} (there is none of this name here; a plugin's code has ` +
+            'those of its uses_tools in plugin.yaml that are enabled)',
+        )
       }
       const result = await inner.callTool(tool, toInput(given), labels?.label())
       if (result.ok) return toJson(result.output)
       const { message, transient = false } = result.error
-      throw new ToolError('tool_failed', {
-        message: headOf(`${tool}: ${message}`, maxMessageChars),
-        transient,
-      })
+      throw failed(headOf(`${tool}: ${message}`, maxMessageChars), transient)
     },
   }
 }
 
 function toInput(given: unknown): JsonObject {
   const input = toJson(given)
-  if (typeof input === 'object' && input !== null && !Array.isArray(input))
-    return input as JsonObject
-  throw new ToolError('tool_failed', { message: 'tools.call(name, input): input is an object' })
+  if (isFields(input)) return input as JsonObject
+  throw failed('tools.call(name, input): input is an object')
 }

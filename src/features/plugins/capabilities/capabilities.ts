@@ -1,21 +1,14 @@
-import {
-  ToolError,
-  type Capabilities,
-  type PluginRequest,
-  type PluginTools,
-} from '#features/plugins/types/plugin.ts'
+import type { Capabilities, PluginRequest } from '#features/plugins/types/plugin.ts'
 import { headOf } from '#contracts/cut.ts'
-import type { EventData, EventDraft } from '#contracts/event.ts'
-import { levelOf } from '../types/log-level.ts'
+import type { EventDraft } from '#contracts/event.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { OutsideAddress } from '#contracts/destination.ts'
-import { keeperOf } from '../types/shared-parts.ts'
+import { keeperOf } from '../types/plugin-service.ts'
 import type { SharedPart } from '#contracts/manifest/agent-manifest.ts'
-import type { Usage } from '#contracts/lease.ts'
 import { createPluginModel } from './ask-model.ts'
 import { createEmit } from './emit-event.ts'
 import { createPluginTools } from './call-tools.ts'
-import type { CapabilityDeps } from './capability-deps.ts'
+import type { CapabilityDeps, CallParts } from './capability-deps.ts'
 import {
   createDatabase,
   createIsolate,
@@ -24,29 +17,42 @@ import {
   createPluginStorage,
   createWorkspace,
   termsOf,
+  createRefuse,
+  reaching,
 } from './granted-parts.ts'
 import { withSafeErrors, type AskStorage } from './storage/granted-storage.ts'
 import { createLongTermPart } from './long-term-memory.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { CallLabels } from './plugin-flow.ts'
 import { createPluginRequest, type OnAsk } from './plugin-request.ts'
-import { createRefuse } from './refusal.ts'
 import { createCallSecrets } from '../secrets/call-secrets.ts'
 import { createPluginSecrets } from '../secrets/secret-capability.ts'
+import type { LogLevel } from '../types/plugin.ts'
+import { defined } from '#contracts/defined.ts'
+import { failed } from '../types/plugin-output.ts'
+import type { GrantedIsolate } from './granted-isolate.ts'
+
+const logLevels: readonly LogLevel[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]
+
+/** The level that a value names (syslog's, as in the Model Context Protocol); `undefined` for any other value. */
+const levelOf = (value: unknown): LogLevel | undefined => logLevels.find((level) => level === value)
+
+type CallEnd = ReturnType<typeof createCallEnd>
 
 /** The end of one call. An AbortController is made only for a listener: it costs more than most calls do. */
-interface CallEnd {
-  readonly isOver: () => boolean
-  readonly throwIfAborted: () => void
-  readonly signal: () => AbortSignal
-  readonly end: () => void
-}
-
-/** The end of a running call. */
-function createCallEnd(): CallEnd {
+function createCallEnd() {
   const state: { isOver: boolean; controller?: AbortController } = { isOver: false }
   const isOver = (): boolean => state.isOver
-  const reason = () => new ToolError('tool_failed', { message: 'This call is over.' })
+  const reason = () => failed('This call is over.')
   return {
     isOver,
     throwIfAborted() {
@@ -88,18 +94,9 @@ interface Said {
   readonly message: string
 }
 
-/** An invalid level is left out: a log line is for people, and no reason to fail a call. */
-const toLevel = (level: unknown): Pick<EventData<'tool_log'>, 'level'> => {
-  const known = levelOf(level)
-  return known === undefined ? {} : { level: known }
-}
-
 /** A call's progress as numbers; `{}` without valid numbers. */
-function toNumbers(at: unknown): Pick<EventData<'tool_progress'>, 'progress' | 'total'> {
-  const { progress, total } = Object(at) as {
-    readonly progress?: unknown
-    readonly total?: unknown
-  }
+function toNumbers(at: unknown) {
+  const { progress, total } = Object(at) as { progress?: unknown; total?: unknown }
   if (typeof progress !== 'number' || !Number.isFinite(progress)) return {}
   const isTotal = typeof total === 'number' && Number.isFinite(total)
   return { progress, ...(isTotal && { total }) }
@@ -130,17 +127,8 @@ function guardAll<T extends object>(guard: Guard, functions: T): T {
   return Object.fromEntries(guarded) as T
 }
 
-/** The capabilities of one call, and the function that ends them. */
-export interface OpenCapabilities {
-  readonly capabilities: Capabilities
-  /** Afterwards every function rejects, and the signal has fired. */
-  readonly close: () => void
-  /** Spending of the call besides tools and models, which count their own. */
-  readonly spent: () => Usage | undefined
-}
-
 /** Options of one call besides its context. */
-export interface OpenOptions {
+interface OpenOptions {
   readonly as?: 'tool' | 'agent' | undefined
   /** The called tool; absent in a hook. */
   readonly tool?: string | undefined
@@ -160,85 +148,73 @@ export function openCapabilities(
   context: ToolContext,
   deps: CapabilityDeps,
   { as = 'tool', tool, onAsk, goesTo, check, labels }: OpenOptions = {},
-): OpenCapabilities {
+) {
   const over = createCallEnd()
-  const labelled = (one: AskStorage) => labels?.wrap(one) ?? one
   const askOf = (part: SharedPart): AskStorage => {
     const keeper = keeperOf(part, context)
-    return labelled(withSafeErrors((request) => deps.sessions.at(keeper).storage(request)))
+    const ask = withSafeErrors((request) => deps.sessions.at(keeper).storage(request))
+    return labels?.wrap(ask) ?? ask
   }
   const guard = createGuard(over, check)
-  const reaching =
-    <Args extends readonly unknown[], T>(run: (...args: Args) => T) =>
-    (...args: Args): T => {
-      labels?.reach()
-      return run(...args)
-    }
   const log = createLog(context, over)
   const refuse = createRefuse(context)
+  const parts: CallParts = { plugin, context, deps, refuse, labels }
   const user = { call: context.call, emit: context.emit, plugin: plugin.manifest.id, tool }
   const secrets = createCallSecrets(plugin.granted.secrets, user, deps)
   // Made when first read: most calls use one or two.
   const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
   const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))
-  const granted: { isolate?: ReturnType<typeof createIsolate> } = {}
-  const isolateOf = (tools: PluginTools) =>
-    (granted.isolate ??= createIsolate(plugin, {
-      context: { ...context, signal: signalOf() },
-      deps,
-      tools,
-      refuse,
-    }))
+  const granted: { isolate?: GrantedIsolate } = {}
   const capabilities: Capabilities = {
     get fetch() {
       const onRedirect = goesTo && labels?.reachHost
-      const options = { ...deps, signal: signalOf(), secrets, goesTo, onRedirect }
-      return (made.fetch ??= guard(reaching(createPluginFetch(plugin, context, options))))
+      const call = { signal: signalOf(), secrets, goesTo, onRedirect }
+      return (made.fetch ??= guard(reaching(labels, createPluginFetch(parts, call))))
     },
     get storage() {
-      const ask = askOf('storage')
-      const options = { ask, context, deps, refuse, labelled, reaching }
-      return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
+      return (made.storage ??= guardAll(guard, createPluginStorage(parts, askOf('storage'))))
     },
     get workspace() {
-      const ask = askOf('workspace')
-      return (made.workspace ??= guardAll(guard, createWorkspace(plugin, ask, refuse)))
+      return (made.workspace ??= guardAll(guard, createWorkspace(parts, askOf('workspace'))))
     },
     get memory() {
-      const ask = askOf('memory')
-      const longTerm = () => createLongTermPart(context, { ...deps, labels, tool })
-      const options = { ...deps, context, refuse, longTerm }
-      return (made.memory ??= guardAll(guard, createMemory(plugin, ask, options)))
+      const longTerm = () => createLongTermPart(parts, tool)
+      return (made.memory ??= guardAll(guard, createMemory(parts, askOf('memory'), longTerm)))
     },
     get secrets() {
       const { ref, ...signing } = createPluginSecrets(secrets)
       return (made.secrets ??= { ref, ...guardAll(guard, signing) })
     },
     get tools() {
-      return (made.tools ??= guardAll(guard, createPluginTools(context, labels)))
+      return (made.tools ??= guardAll(guard, createPluginTools(parts)))
     },
     get model() {
       const terms = termsOf(plugin, as)
       return (made.model ??= guardAll(guard, createPluginModel(context, terms, refuse('model'))))
     },
     get database() {
-      const { query } = createDatabase(plugin, deps.databases, refuse)
-      return (made.database ??= guardAll(guard, { query: reaching(query) }))
+      const { query } = createDatabase(parts)
+      return (made.database ??= guardAll(guard, { query: reaching(labels, query) }))
     },
     get isolate() {
-      return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))
+      granted.isolate ??= createIsolate(parts, { signal: signalOf(), tools: this.tools })
+      return (made.isolate ??= guardAll(guard, granted.isolate.isolate))
     },
     idempotencyKey: context.idempotencyKey,
     get request() {
       const options = { granted: plugin.granted.request, context, deps, refuse, onAsk }
       return (made.request ??= guardAll(guard, createPluginRequest(options)) as PluginRequest)
     },
+    // An invalid level is left out: a log line is for people, and no reason to fail a call.
     log: (message, level) =>
-      log(message, (said) => ({ type: 'tool_log', data: { ...said, ...toLevel(level) } })),
+      log(message, (said) => ({
+        type: 'tool_log',
+        data: { ...said, ...defined({ level: levelOf(level) }) },
+      })),
     progress: (message, at) =>
       log(message, (said) => ({ type: 'tool_progress', data: { ...said, ...toNumbers(at) } })),
     get emit() {
-      return (made.emit ??= guard(createEmit(plugin, { ...deps, context, labels })))
+      return (made.emit ??= guard(createEmit(parts)))
     },
     get signal() {
       return signalOf()
@@ -246,7 +222,9 @@ export function openCapabilities(
   }
   return {
     capabilities,
+    /** Spending of the call besides tools and models, which count their own. */
     spent: () => granted.isolate?.spent(),
+    /** Afterwards every function rejects, and the signal has fired. */
     close: over.end,
   }
 }

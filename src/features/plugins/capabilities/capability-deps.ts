@@ -14,6 +14,8 @@ import type { IsolateMeter } from './isolate-meter.ts'
 import type { NetworkNow } from './open-network.ts'
 import type { ScopedStorage } from './storage/scoped-storage.ts'
 import type { WatchRevocation } from './revocation-watch.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import type { CallLabels } from './plugin-flow.ts'
 
 /** Dependencies of every call's capabilities. Shared by the deployment: nothing in it belongs to a call. */
 export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
@@ -41,4 +43,17 @@ export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly faults?: FaultReport
   /** Absent if isolates cost nothing. */
   readonly meter?: IsolateMeter
+}
+
+/** Refuses a capability that was not granted: the plugin gets an error each time, the record one event a call. */
+export type Refuse = (capability: string) => () => Promise<never>
+
+/** One call of a plugin, for the capabilities that it gets. */
+export interface CallParts {
+  readonly plugin: LoadedPlugin
+  readonly context: ToolContext
+  readonly deps: CapabilityDeps
+  readonly refuse: Refuse
+  /** Labels of the values that the call's storage reads and writes. Absent if no result returns to a context. */
+  readonly labels: CallLabels | undefined
 }

@@ -1,12 +1,15 @@
 import type { RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
 import { closedText } from '#features/policy/types.ts'
-import { type OutsideAddress } from '#contracts/destination.ts'
+import type { OutsideAddress } from '#contracts/destination.ts'
 import type { OutboundError, OutboundRules, Send } from '#contracts/outbound.ts'
 import { ToolError, type Capabilities } from '#features/plugins/types/plugin.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
-import type { Emit } from '../types/event.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import { openSecretExchange } from '../secrets/secret-exchange.ts'
+import type { EventDraft } from '#contracts/event.ts'
+import { failed } from '../types/plugin-output.ts'
+
+type Emit = (event: EventDraft) => void
 
 const maxRedirects = 5
 const maxBodyBytes = 2 * 1024 * 1024
@@ -74,10 +77,6 @@ export function createEgress(options: EgressOptions): Capabilities['fetch'] {
   }
 }
 
-function failed(message: string, transient = false): ToolError {
-  return new ToolError('tool_failed', { message, transient })
-}
-
 function toError({ failure, message }: OutboundError): ToolError {
   if (failure === 'late') return failed('The request was aborted.')
   return failed(message, failure === 'unreachable' || failure === 'broken_off')
@@ -119,8 +118,12 @@ function grantFor(url: URL, method: string, { grants, tier }: EgressOptions) {
 }
 
 /** Headers that steer the connection, claim where a request comes from, or change its method. */
-const hostHeaders =
-  /^(host|connection|accept-encoding|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|x-http-method.*|x-method-override|x-original-url|x-rewrite-url|proxy-.*|sec-.*|cf-.*)$/i
+const hostHeaders = new RegExp(
+  '^(host|connection|accept-encoding|content-length|transfer-encoding|upgrade|expect|te|trailer|' +
+    'keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|x-http-method.*|' +
+    'x-method-override|x-original-url|x-rewrite-url|proxy-.*|sec-.*|cf-.*)$',
+  'i',
+)
 
 function parseHeaders(given: Readonly<Record<string, string>> = {}): Headers {
   const own = Object.keys(given).find((name) => hostHeaders.test(name))

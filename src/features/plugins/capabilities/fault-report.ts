@@ -3,19 +3,10 @@ import type { CallReport, CallVerdict } from '#runtime/catalog/types/plugin-cata
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolFailure } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { OutputError } from '../sandbox/output-error.ts'
+import { OutputError } from '../types/plugin-output.ts'
 
 /** Reports to the Catalog how calls of installed plugins went. */
-export interface FaultReport {
-  readonly wentWell: (plugin: LoadedPlugin, principal: string) => void
-  readonly failed: (
-    plugin: LoadedPlugin,
-    error: unknown,
-    about: { readonly signal: AbortSignal; readonly principal: string },
-  ) => void
-  /** Why a principal may not call the plugin for a while: it kept failing for this principal. */
-  readonly offFor: (plugin: LoadedPlugin, principal: string) => ToolFailure | undefined
-}
+export type FaultReport = ReturnType<typeof createFaultReport>
 
 /** The Catalog's counter, and the clock. */
 export interface FaultReportDeps {
@@ -27,17 +18,21 @@ export interface FaultReportDeps {
 const maxRemembered = 1_000
 
 /** Reports only faults, and the first good call after one, so that most calls cost nothing. */
-export function createFaultReport({ report, clock }: FaultReportDeps): FaultReport {
+export function createFaultReport({ report, clock }: FaultReportDeps) {
   const failing = new Set<string>()
   const off = new Map<string, CallVerdict>()
   const isWatched = ({ grantEpoch }: LoadedPlugin) => grantEpoch !== undefined
   const nameOf = ({ hash }: LoadedPlugin, principal: string) => `${hash} ${principal}`
   return {
-    wentWell(plugin, principal) {
+    wentWell(plugin: LoadedPlugin, principal: string): void {
       if (!isWatched(plugin) || !failing.delete(nameOf(plugin, principal))) return
       void report({ id: plugin.manifest.id, hash: plugin.hash, principal })
     },
-    failed(plugin, error, { signal, principal }) {
+    failed(
+      plugin: LoadedPlugin,
+      error: unknown,
+      { signal, principal }: { readonly signal: AbortSignal; readonly principal: string },
+    ): void {
       const fault = isWatched(plugin) ? faultOf(error, signal) : undefined
       if (fault === undefined) return
       const name = nameOf(plugin, principal)
@@ -50,7 +45,8 @@ export function createFaultReport({ report, clock }: FaultReportDeps): FaultRepo
         off.set(name, verdict)
       })
     },
-    offFor(plugin, principal) {
+    /** Why a principal may not call the plugin for a while: it kept failing for this principal. */
+    offFor(plugin: LoadedPlugin, principal: string): ToolFailure | undefined {
       const name = nameOf(plugin, principal)
       const verdict = off.get(name)
       if (!verdict) return undefined

@@ -1,8 +1,7 @@
+import * as z from 'zod'
 import { headOf } from '#contracts/cut.ts'
 import { parseForeignJson } from '#contracts/foreign-json.ts'
-import * as z from 'zod'
-import type { Usage } from '#contracts/lease.ts'
-import { zeroUsage } from '#contracts/lease.ts'
+import { type Usage, zeroUsage } from '#contracts/lease.ts'
 import { ToolError, type PluginIsolate, type PluginTools } from '#features/plugins/types/plugin.ts'
 import type { ToolContext, ToolOwner } from '#contracts/tool.ts'
 import { refusal } from '../sandbox/call-gate.ts'
@@ -11,6 +10,7 @@ import type { PluginRunnerStub } from '../sandbox/isolate-host.ts'
 import { isolateSettings } from '../sandbox/worker-code.ts'
 import { toJson } from '../sandbox/json-border.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { failed } from '../types/plugin-output.ts'
 
 /** Cloudflare's price of each loaded isolate, in billionths of a US dollar. */
 export const newIsolateNanoUsd = 2_000_000
@@ -29,13 +29,6 @@ export interface ModelCodeRunner {
   readonly sha256: (text: string) => string
   /** `isolateVersion` of our own modules. */
   readonly shimVersion: string
-}
-
-/** The capability `isolate` of one call, and its cost. */
-export interface GrantedIsolate {
-  readonly isolate: PluginIsolate
-  /** Cost of the isolates that were started so far. */
-  readonly spent: () => Usage | undefined
 }
 
 const line = z
@@ -61,6 +54,9 @@ const answerSchema = z.lazy(() =>
   ]),
 )
 
+/** The capability `isolate` of one call, and its cost. */
+export type GrantedIsolate = ReturnType<typeof createGrantedIsolate>
+
 /**
  * Runs code that a model wrote. Each run gets a new isolate that has only the call's own `tools` and ends with the
  * call (decision 0106).
@@ -69,7 +65,7 @@ export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,
   context: Pick<ToolContext, 'rootSession' | 'lease' | 'signal' | 'call' | 'emit'>,
   { tools, record }: { readonly tools: PluginTools; readonly record: ToolOwner },
-): GrantedIsolate {
+) {
   const { rootSession, lease, signal, call, emit } = context
   let opened = 0
   const run = async (code: string, timeoutMs: number): Promise<unknown> => {
@@ -97,19 +93,20 @@ export function createGrantedIsolate(
     )
     return running.finally(() => over.abort())
   }
-  return {
-    spent: () =>
-      opened === 0 ? undefined : { ...zeroUsage, costNanoUsd: opened * newIsolateNanoUsd },
-    isolate: {
-      async run(given, { timeoutMs: wanted = defaultTimeoutMs } = {}) {
-        const code = parseCode(given)
-        const timeoutMs = Math.min(Math.max(1, Math.trunc(Number(wanted)) || 1), maxTimeoutMs)
-        const answer = readAnswer(await run(code, timeoutMs))
-        if (!('value' in answer)) throw toFailure(answer.error, timeoutMs)
-        return { result: toResult(answer.value.result), logs: answer.value.logs }
-      },
+  const isolate: PluginIsolate = {
+    async run(given, { timeoutMs: wanted = defaultTimeoutMs } = {}) {
+      const code = parseCode(given)
+      const timeoutMs = Math.min(Math.max(1, Math.trunc(Number(wanted)) || 1), maxTimeoutMs)
+      const answer = readAnswer(await run(code, timeoutMs))
+      if (!('value' in answer)) throw toFailure(answer.error, timeoutMs)
+      // `toJson` makes null of an absent result.
+      return { result: toJson(answer.value.result), logs: answer.value.logs }
     },
   }
+  /** Cost of the isolates that were started so far. */
+  const spent = (): Usage | undefined =>
+    opened === 0 ? undefined : { ...zeroUsage, costNanoUsd: opened * newIsolateNanoUsd }
+  return { isolate, spent }
 }
 
 /** The only functions that the code can call: the tools of its call. */
@@ -147,10 +144,6 @@ function readAnswer(text: unknown): z.infer<typeof answerSchema> {
   return { error: { code: 'odd_answer', message: '', logs: [] } }
 }
 
-function toResult(value: unknown) {
-  return value === undefined ? null : toJson(value)
-}
-
 function toFailure(
   {
     code,
@@ -179,10 +172,6 @@ function describe(code: string, message: string, timeoutMs: number): string {
     default:
       return 'The code stopped without an answer.'
   }
-}
-
-function failed(message: string, transient = false): ToolError {
-  return new ToolError('tool_failed', { message, transient })
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

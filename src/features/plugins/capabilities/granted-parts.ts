@@ -1,12 +1,11 @@
 // Each capability that a grant opens; without its grant it refuses.
-import {
-  ToolError,
-  type Capabilities,
-  type PluginDatabase,
-  type PluginIsolate,
-  type PluginMemory,
-  type PluginStorage,
-  type PluginTools,
+import type {
+  Capabilities,
+  PluginDatabase,
+  PluginIsolate,
+  PluginMemory,
+  PluginStorage,
+  PluginTools,
 } from '#features/plugins/types/plugin.ts'
 import type { StreamOf } from '../types/memory.ts'
 import type { OutsideAddress } from '#contracts/destination.ts'
@@ -14,123 +13,116 @@ import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf } from '#contracts/trace.ts'
 import { toTraceparent } from '#runtime/session/types/telemetry.ts'
 import type { ModelTerms } from './ask-model.ts'
-import type { CapabilityDeps } from './capability-deps.ts'
-import { createEgress } from './egress.ts'
-import { createGrantedDatabase, type PluginDatabases } from './storage/granted-database.ts'
+import { createEgress, type EgressOptions } from './egress.ts'
+import { createGrantedDatabase } from './storage/granted-database.ts'
 import { createGrantedIsolate, type GrantedIsolate } from './granted-isolate.ts'
-import {
-  createGrantedStorage,
-  parseQuotaBytes,
-  withSafeErrors,
-  type AskStorage,
-} from './storage/granted-storage.ts'
+import { createGrantedStorage, withSafeErrors, type AskStorage } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { LongTermPart } from './long-term-memory.ts'
 import { createMayFollow, createOpenNow } from './open-network.ts'
-import { createRefuse, fail, refusedStorage, type Refuse } from './refusal.ts'
+import type { Refuse, CallParts } from './capability-deps.ts'
 import { spaceOf } from './storage/scoped-storage.ts'
-import type { CallSecrets } from '../secrets/call-secrets.ts'
+import { failed } from '../types/plugin-output.ts'
+
+/** Refuses by the name of the capability: `not granted: network`. */
+export function createRefuse({ call, emit }: ToolContext): Refuse {
+  return (capability) => {
+    const told = { isOnRecord: false }
+    return async () => {
+      if (!told.isOnRecord) emit({ type: 'capability_refused', data: { call, capability } })
+      told.isOnRecord = true
+      throw failed(`not granted: ${capability} (add it to grants in plugin.yaml)`)
+    }
+  }
+}
+
+/** Storage whose every verb refuses. */
+const refusedStorage = (run: () => Promise<never>): PluginStorage => ({
+  get: run,
+  set: run,
+  delete: run,
+  list: run,
+})
 
 /** `fetch`: the egress over `grants.network`. */
 export function createPluginFetch(
-  { granted, tier }: LoadedPlugin,
-  context: ToolContext,
-  deps: CapabilityDeps & {
-    readonly signal: AbortSignal
-    readonly secrets: CallSecrets
+  { plugin: { granted, tier }, context, deps, refuse }: CallParts,
+  {
+    goesTo,
+    ...call
+  }: Pick<EgressOptions, 'signal' | 'secrets' | 'onRedirect'> & {
     readonly goesTo: OutsideAddress | undefined
-    /** Called with the host of a redirect. */
-    readonly onRedirect: ((host: string) => void) | undefined
   },
 ): Capabilities['fetch'] {
   const grants = granted.network
-  if (grants.length === 0) return createRefuse(context)('network')
-  const { emit, idempotencyKey, run, call, trace, traceLink: link, isApproved } = context
+  if (grants.length === 0) return refuse('network')
+  const { emit, idempotencyKey, trace, traceLink: link, isApproved } = context
   return createEgress({
     grants,
     tier,
-    openNow: createOpenNow(deps.network, isApproved ? deps.goesTo : undefined),
+    openNow: createOpenNow(deps.network, isApproved ? goesTo : undefined),
     mayFollow: createMayFollow(deps.network, context.label),
-    onRedirect: deps.onRedirect,
     send: deps.send,
     emit,
-    secrets: deps.secrets,
     idempotencyKey,
-    traceparent: toTraceparent({ trace, span: spanIdOf(run, call), link }),
-    signal: deps.signal,
+    traceparent: toTraceparent({ trace, span: spanIdOf(context.run, context.call), link }),
+    ...call,
   })
 }
 
 /** `storage`: in the scope of the grant, within its quota. */
 export function createPluginStorage(
-  { manifest, granted }: LoadedPlugin,
-  {
-    ask,
-    context,
-    deps,
-    refuse,
-    labelled,
-    reaching,
-  }: {
-    readonly ask: AskStorage
-    readonly labelled: (ask: AskStorage) => AskStorage
-    /** Marks a read of a space that other principals write too. */
-    readonly reaching: (ask: AskStorage) => AskStorage
-    readonly context: ToolContext
-    readonly deps: CapabilityDeps
-    readonly refuse: Refuse
-  },
+  { plugin: { manifest, granted }, context, deps, refuse, labels }: CallParts,
+  ask: AskStorage,
 ): PluginStorage {
   const grant = granted.storage
   if (!grant) return refusedStorage(refuse('storage'))
   const { ofPrincipal, ofPlugin } = deps.scopedStorage
+  const labelled = (one: AskStorage) => labels?.wrap(withSafeErrors(one)) ?? withSafeErrors(one)
   const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
     session: () => ask,
-    principal: () => labelled(withSafeErrors(ofPrincipal(context.principal))),
-    deployment: () => reaching(labelled(withSafeErrors(ofPlugin(manifest.id)))),
+    principal: () => labelled(ofPrincipal(context.principal)),
+    // Other principals write to this space too.
+    deployment: () => reaching(labels, labelled(ofPlugin(manifest.id))),
   }
-  return createGrantedStorage({
-    space: spaceOf(manifest.id),
-    quotaBytes: parseQuotaBytes(grant.quota),
-    ask: asks[grant.scope](),
-  })
+  return createGrantedStorage(spaceOf(manifest.id), asks[grant.scope](), grant.quota)
 }
+
+/** A function that goes out, or reads values that other principals write too: its call's labels say so. */
+export const reaching =
+  <Args extends readonly unknown[], T>(
+    labels: CallParts['labels'],
+    run: (...args: Args) => T,
+  ): ((...args: Args) => T) =>
+  (...args) => {
+    labels?.reach()
+    return run(...args)
+  }
 
 /** All plugins of a session share its workspace and memory: only code that ships with the deployment may have them. */
 export function createWorkspace(
-  { granted, tier }: LoadedPlugin,
+  { plugin: { granted, tier }, refuse }: CallParts,
   ask: AskStorage,
-  refuse: Refuse,
 ): PluginStorage {
   if (!granted.workspace || tier !== 'builtin') return refusedStorage(refuse('workspace'))
-  return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
+  return createGrantedStorage('workspace', ask)
 }
 
 /** `memory`: the scratchpad of the session, and long-term memory. */
 export function createMemory(
-  { granted, tier }: LoadedPlugin,
+  { plugin: { granted, tier }, context, deps, refuse }: CallParts,
   ask: AskStorage,
-  {
-    createMemory: create,
-    memoryOf,
-    context,
-    refuse,
-    longTerm,
-  }: Pick<CapabilityDeps, 'createMemory' | 'memoryOf'> & {
-    context: ToolContext
-    refuse: Refuse
-    longTerm: () => LongTermPart
-  },
+  longTerm: () => LongTermPart,
 ): PluginMemory {
   const streamOf: StreamOf = async (name) => {
-    const { streams = {} } = (await memoryOf(context.agent, context)) ?? {}
+    const { streams = {} } = (await deps.memoryOf(context.agent, context)) ?? {}
     const bounds = Object.hasOwn(streams, name) ? streams[name] : undefined
     if (bounds) return { space: `memory ${context.agent} ${name}`, ...bounds }
     const names = Object.keys(streams).join(', ')
-    const message = `stream: this agent has ${names === '' ? 'none' : names}.`
-    throw new ToolError('tool_failed', { message })
+    throw failed(`stream: this agent has ${names === '' ? 'none' : names}.`)
   }
-  if (granted.memory && tier === 'builtin') return { ...create(ask, streamOf), ...longTerm() }
+  if (granted.memory && tier === 'builtin')
+    return { ...deps.createMemory(ask, streamOf), ...longTerm() }
   const run = refuse('memory')
   return {
     append: run,
@@ -154,32 +146,26 @@ export function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent
 }
 
 /** `database`: the operator's database that the grant names. */
-export function createDatabase(
-  { granted, tier }: LoadedPlugin,
-  databases: PluginDatabases,
-  refuse: Refuse,
-): PluginDatabase {
+export function createDatabase({
+  plugin: { granted, tier },
+  deps,
+  refuse,
+}: CallParts): PluginDatabase {
   if (!granted.database || tier !== 'builtin') return { query: refuse('database') }
-  return createGrantedDatabase(granted.database, databases)
+  return createGrantedDatabase(granted.database, deps.databases)
 }
 
 /** `isolate`: runs code that a model wrote, with the plugin's own tools. */
 export function createIsolate(
-  { granted, tier, manifest: { id: plugin, version } }: LoadedPlugin,
-  {
-    context,
-    deps,
-    tools,
-    refuse,
-  }: {
-    readonly context: ToolContext
-    readonly deps: CapabilityDeps
-    readonly tools: PluginTools
-    readonly refuse: Refuse
-  },
+  { plugin: { granted, tier, manifest }, context, deps, refuse }: CallParts,
+  { signal, tools }: { readonly signal: AbortSignal; readonly tools: PluginTools },
 ): GrantedIsolate {
   const none = (run: PluginIsolate['run']) => ({ isolate: { run }, spent: () => undefined })
   if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))
-  if (!deps.modelCode) return none(fail('This deployment has no isolates (no Worker Loader).'))
-  return createGrantedIsolate(deps.modelCode, context, { tools, record: { plugin, version, tier } })
+  if (!deps.modelCode)
+    return none(async () => {
+      throw failed('This deployment has no isolates (no Worker Loader).')
+    })
+  const record = { plugin: manifest.id, version: manifest.version, tier }
+  return createGrantedIsolate(deps.modelCode, { ...context, signal }, { tools, record })
 }

@@ -7,17 +7,13 @@ import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import type { ScopedStorage } from './storage/scoped-storage.ts'
 
 /** The price of a call's isolate: nothing if its id was used today already. Not ok if the lease cannot pay it. */
-export type Metered = { readonly ok: true; readonly costNanoUsd: number } | { readonly ok: false }
+type Metered = { readonly ok: true; readonly costNanoUsd: number } | { readonly ok: false }
 
 /** Cloudflare bills each isolate id once a day (UTC), at its first use. */
-export interface IsolateMeter {
-  readonly priceNanoUsd: number
-  /** Throws a ToolError if today's uses cannot be read. */
-  readonly charge: (plugin: LoadedPlugin, context: ToolContext) => Promise<Metered>
-}
+export type IsolateMeter = ReturnType<typeof createIsolateMeter>
 
 /** The price of a new isolate, and where uses are stored. Billionths of a US dollar. */
-export interface IsolateMeterDeps {
+interface IsolateMeterDeps {
   /** 0: nothing is counted or written. */
   readonly priceNanoUsd: number
   readonly clock: Pick<Clock, 'nowMs'>
@@ -37,8 +33,12 @@ const free: Metered = { ok: true, costNanoUsd: 0 }
  * session, for other code the plugin's own object. Each new id costs one write; a known id is remembered in this
  * isolate and costs none.
  */
-export function createIsolateMeter(deps: IsolateMeterDeps): IsolateMeter {
-  const { priceNanoUsd, clock, sessions, scopedStorage } = deps
+export function createIsolateMeter({
+  priceNanoUsd,
+  clock,
+  sessions,
+  scopedStorage,
+}: IsolateMeterDeps) {
   // Holds no promises: all sessions of this isolate share the set, and a promise of an aborted session would stay
   // open for ever.
   const used = new Set<string>()
@@ -76,7 +76,8 @@ export function createIsolateMeter(deps: IsolateMeterDeps): IsolateMeter {
   }
   return {
     priceNanoUsd,
-    async charge(plugin, context) {
+    /** Throws a ToolError if today's uses cannot be read. */
+    async charge(plugin: LoadedPlugin, context: ToolContext): Promise<Metered> {
       const isolate = priceNanoUsd > 0 ? plugin.parts.isolateId?.(context) : undefined
       if (isolate === undefined) return free
       const day = new Date(clock.nowMs()).toISOString().slice(0, 10)

@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { errorCode } from '#contracts/errors.ts'
 import {
   memoryScopes,
   noteKinds,
@@ -7,11 +7,10 @@ import {
   type MemoryScope,
   type NoteKind,
 } from '#contracts/long-term.ts'
-import { placeOf } from '../types/long-term.ts'
-import { ToolError, type PluginMemory, type PluginNote } from '#features/plugins/types/plugin.ts'
-import type { ToolContext } from '#contracts/tool.ts'
-import type { CapabilityDeps } from './capability-deps.ts'
-import type { CallLabels } from './plugin-flow.ts'
+import { placeOf } from '../types/memory.ts'
+import type { PluginMemory, PluginNote } from '#features/plugins/types/plugin.ts'
+import type { CallParts } from './capability-deps.ts'
+import { failed, safeError } from '../types/plugin-output.ts'
 
 /** The part of a plugin's memory that outlives its session. */
 export type LongTermPart = Pick<PluginMemory, 'remember' | 'recall' | 'forget'>
@@ -27,16 +26,8 @@ const maxFound = 50
  * come from plugin code, so all of them are checked.
  */
 export function createLongTermPart(
-  context: ToolContext,
-  {
-    longTerm,
-    memoryOf,
-    labels,
-    tool,
-  }: Pick<CapabilityDeps, 'longTerm' | 'memoryOf'> & {
-    readonly labels: CallLabels | undefined
-    readonly tool: string | undefined
-  },
+  { context, deps: { longTerm, memoryOf }, labels }: CallParts,
+  tool: string | undefined,
 ): LongTermPart {
   const { principal, agent, run, rootSession: session } = context
   const own = longTerm.ofPrincipal(principal)
@@ -51,13 +42,11 @@ export function createLongTermPart(
   return {
     async remember({ text, scope = 'principal', kind = 'note', speaker, date, replaces }) {
       if (scope !== 'principal' && scope !== 'agent')
-        throw invalid(
-          'scope: principal or agent; what the deployment remembers an operator writes.',
-        )
+        throw failed('scope: principal or agent; what the deployment remembers an operator writes.')
       const { settings, reached } = await read()
-      if (!reached.includes(scope)) throw invalid(`scope: this agent has ${reached.join(', ')}.`)
+      if (!reached.includes(scope)) throw failed(`scope: this agent has ${reached.join(', ')}.`)
       if (!noteKinds.includes(kind as NoteKind) || (kind as NoteKind) === 'turn')
-        throw invalid('kind: note, fact or preference.')
+        throw failed('kind: note, fact or preference.')
       const origin = { principal, session, run, agent, ...defined({ tool }) }
       const about = {
         ...defined({ speaker, date }),
@@ -76,7 +65,7 @@ export function createLongTermPart(
     },
     async recall(query, { scopes = memoryScopes, limit = defaultFound } = {}) {
       if (!scopes.every((scope) => memoryScopes.includes(scope)))
-        throw invalid(`scopes: ${memoryScopes.join(', ')}.`)
+        throw failed(`scopes: ${memoryScopes.join(', ')}.`)
       const most = Number.isInteger(limit) ? Math.min(Math.max(limit, 1), maxFound) : defaultFound
       const asked =
         query === undefined
@@ -104,7 +93,7 @@ export function createLongTermPart(
     async forget(ids) {
       const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxFound
       if (!isList || !ids.every((id) => typeof id === 'string'))
-        throw invalid(`ids: 1 to ${maxFound} ids of notes.`)
+        throw failed(`ids: 1 to ${maxFound} ids of notes.`)
       const places = placesOf(memoryScopes, (await read()).reached)
       return (await safely(own({ verb: 'forget', ids, places }))).forgotten ?? 0
     },
@@ -121,13 +110,6 @@ async function safely<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     const code = errorCode(error)
     const isKnown = code !== undefined && code !== 'request_unavailable'
-    throw new ToolError('tool_failed', {
-      message: isKnown ? errorMessage(error) : 'The memory did not answer.',
-      transient: !isKnown,
-    })
+    throw safeError(error, { isKnown, otherwise: 'The memory did not answer.' })
   })
-}
-
-function invalid(message: string): ToolError {
-  return new ToolError('tool_failed', { message })
 }

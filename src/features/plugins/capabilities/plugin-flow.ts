@@ -6,8 +6,11 @@ import type { ToolContext } from '#contracts/tool.ts'
 import type { AskStorage } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
-const keyNames =
-  /(^|[-_.])(api[-_]?key|apikey|key|access[-_]?token|token|auth|authorization|password|passwd|pwd|secret|session|sid|jwt|sig|signature|credential|code)$/i
+const keyNames = new RegExp(
+  '(^|[-_.])(api[-_]?key|apikey|key|access[-_]?token|token|auth|authorization|password|passwd|pwd|' +
+    'secret|session|sid|jwt|sig|signature|credential|code)$',
+  'i',
+)
 
 /** The look of a key: sixteen or more letters and digits without a break, and some of each. */
 const keyForm = /(?<![a-z0-9])(?=[a-z0-9]*\d)(?=[a-z0-9]*[a-z])[a-z0-9]{16,}/i
@@ -114,17 +117,18 @@ export function heldBefore(plugin: Granted, from: string): Label {
   return isShared ? labelFrom(from) : yieldsOf(plugin, opened, from)
 }
 
+interface ReachingCall {
+  readonly tool: string
+  readonly input: JsonObject
+  readonly goesTo: OutsideAddress | undefined
+}
+
 /** The same for one call: with its host if the input names one, and private if the input brings a key. */
 export function yieldsOfCall(
   plugin: Granted,
   hints: Hints,
-  call: {
-    readonly tool: string
-    readonly input: JsonObject
-    readonly goesTo: OutsideAddress | undefined
-  },
+  { tool, input, goesTo }: ReachingCall,
 ): Label {
-  const { tool, input, goesTo } = call
   if (!goesTo) return yieldsOf(plugin, hints, tool)
   const url = new URL(goesTo.url)
   const from = `${tool} ${url.host}`
@@ -132,18 +136,7 @@ export function yieldsOfCall(
 }
 
 /** The labels of one plugin call: of its results so far, and of the values it stores. */
-export interface CallLabels {
-  readonly label: () => Label
-  /** The call reaches out, or reads values that the deployment shares. */
-  readonly reach: () => void
-  /** A redirect led the call to this host, too. */
-  readonly reachHost: (host: string) => void
-  /** The label of a value stored now. */
-  readonly kept: () => Label
-  /** The call read a stored value with this label. */
-  readonly readKept: (label: Label | undefined) => void
-  readonly wrap: (ask: AskStorage) => AskStorage
-}
+export type CallLabels = ReturnType<typeof createCallLabels>
 
 /** Hints of code that declares none: it reaches everything it was granted. */
 export const opened: Hints = { openWorldHint: true }
@@ -176,29 +169,35 @@ export function createCallLabels(
     context,
     held = made,
   }: { readonly tool: string; readonly context: ToolContext; readonly held?: Label },
-): CallLabels {
+) {
   let read = joinLabels([made, held])
   const known = () => [read, ...(context.inner ? [context.inner.label?.()] : [])]
   const own = labelFrom(tool, { integrity: 'data' })
   const kept = () => joinLabels([context.label, ...known()])
   const readKept = (label: Label | undefined) => void (read = joinLabels([read, label, own]))
   return {
+    /** The label of a value stored now. */
     kept,
+    /** The call read a stored value with this label. */
     readKept,
     label: () => joinLabels(known()),
+    /** The call reaches out, or reads values that the deployment shares. */
     reach: () => void (read = joinLabels([read, beyond])),
-    reachHost(host) {
+    /** A redirect led the call to this host, too. */
+    reachHost(host: string) {
       const { integrity, confidentiality } = beyond
       read = joinLabels([read, labelFrom(`${tool} ${host}`, { integrity, confidentiality })])
     },
-    wrap: (ask) => async (request) => {
-      const isKept = request.verb === 'set' || request.verb === 'append'
-      const answer = await ask(isKept ? { ...request, label: kept() } : request)
-      const { keys = [], entries = [], found = false } = answer
-      const isRead = request.verb === 'get' ? found : keys.length > 0 || entries.length > 0
-      if (isRead && !isKept) readKept(answer.label)
-      return answer
-    },
+    wrap:
+      (ask: AskStorage): AskStorage =>
+      async (request) => {
+        const isKept = request.verb === 'set' || request.verb === 'append'
+        const answer = await ask(isKept ? { ...request, label: kept() } : request)
+        const { keys = [], entries = [], found = false } = answer
+        const isRead = request.verb === 'get' ? found : keys.length > 0 || entries.length > 0
+        if (isRead && !isKept) readKept(answer.label)
+        return answer
+      },
   }
 }
 
@@ -223,7 +222,7 @@ export function flowOf(
 export const labelsOfCall = (
   plugin: Granted,
   hints: Hints,
-  { context, ...call }: Parameters<typeof yieldsOfCall>[2] & { readonly context: ToolContext },
+  { context, ...call }: ReachingCall & { readonly context: ToolContext },
 ): CallLabels =>
   createCallLabels(yieldsOfCall(plugin, hints, call), {
     tool: call.tool,

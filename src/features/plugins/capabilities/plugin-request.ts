@@ -1,13 +1,14 @@
-import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
+import { headOf } from '#contracts/cut.ts'
 import { askSchema, type AskRequest } from '#runtime/kernel/types/asks.ts'
 import { answerTo } from '../types/answers.ts'
 import type { Json } from '#contracts/json.ts'
 import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
-import { ToolError, type PluginRequest } from '#features/plugins/types/plugin.ts'
+import type { PluginRequest } from '#features/plugins/types/plugin.ts'
 import type { Asks, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from '../sandbox/json-border.ts'
 import { createRequest } from '../sandbox/request-shorthand.ts'
+import { failed } from '../types/plugin-output.ts'
 
 const maxAsks = 16
 const maxAsksBytes = 64 * 1024
@@ -72,24 +73,16 @@ function plain(given: unknown): Json {
   }
 }
 
-const failed = (message: string) => new ToolError('tool_failed', { message })
-
-/** Where a call puts its open questions, and the signal that ends it then. */
-export interface Asking {
-  readonly onAsk: OnAsk
-  readonly asks: () => Asks | undefined
-  readonly signal: AbortSignal
-}
-
-/** `undefined` for a call that may not ask, which then costs nothing. */
-export function createAsking({
-  request = [],
-}: Pick<RequestedGrants, 'request'>): Asking | undefined {
+/**
+ * Where a call puts its open questions, and the signal that ends it then; `undefined` for a call that may not ask,
+ * which then costs nothing.
+ */
+export function createAsking({ request = [] }: Pick<RequestedGrants, 'request'>) {
   if (request.length === 0) return undefined
   const asked: { asks?: Asks } = {}
   const over = new AbortController()
   return {
-    onAsk(asks) {
+    onAsk(asks: Asks): void {
       asked.asks ??= asks
       over.abort(failed('Waiting for an answer.'))
     },

@@ -1,4 +1,5 @@
-import { withData, type EventDraft } from '#contracts/event.ts'
+import * as z from 'zod'
+import { withData, type EventDraft, type DeploymentEvent } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
 import type { HookEvent } from '#features/plugins/types/plugin.ts'
@@ -6,8 +7,72 @@ import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { labelsOfHook } from '../capabilities/plugin-flow.ts'
 import { callHook, type CallHookDeps } from './call-hook.ts'
-import { readHookAnswer, type HookChange, type HookSaid } from './hook-answer.ts'
-import { isFor } from './listeners.ts'
+import { isFields } from '#contracts/foreign-json.ts'
+import { headOf } from '#contracts/cut.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { HookOutcome } from '../sandbox/hook-batch.ts'
+import { defaultHookTimeoutMs } from '../types/plugin-output.ts'
+
+/** A plugin's parsed answer about one event. */
+type HookSaid =
+  | { readonly verdict: 'allow' }
+  | { readonly verdict: 'vetoed'; readonly message: string }
+  | { readonly verdict: 'changed'; readonly change: HookChange }
+  | { readonly verdict: 'failed' }
+
+/** A hook's change, checked against what its point may change. */
+export interface HookChange {
+  readonly input?: JsonObject
+  readonly result?: Json
+  readonly text?: string
+}
+
+const veto = z.string().transform((text) => headOf(text, maxVetoChars))
+const input = z.custom<JsonObject>(isFields)
+const result = z.custom<Json>((value) => value !== undefined)
+const text = z.string().max(20_000)
+
+const maxVetoChars = 500
+const nothing = z.strictObject({})
+
+/** The answers each point allows; any other answer is invalid. */
+const answers: Readonly<Record<HookPoint, z.ZodType>> = {
+  sessionStart: nothing,
+  sessionEnd: nothing,
+  sessionReset: nothing,
+  beforeDispatch: z.strictObject({ veto: veto.optional() }),
+  beforeModelCall: z.strictObject({ veto: veto.optional(), text: text.optional() }),
+  afterModelCall: nothing,
+  beforeToolCall: z.strictObject({ veto: veto.optional(), input: input.optional() }),
+  afterToolCall: z.strictObject({ veto: veto.optional(), result: result.optional() }),
+  subAgentStop: nothing,
+}
+
+/** No answer lets the event pass unchanged; a veto wins over a change. */
+function readHookAnswer(on: HookPoint, outcome: HookOutcome): HookSaid {
+  if ('failed' in outcome) return { verdict: 'failed' }
+  if (outcome.answer === null) return { verdict: 'allow' }
+  const read = answers[on].safeParse(outcome.answer)
+  if (!read.success) return { verdict: 'failed' }
+  const { veto: message, ...change } = read.data as HookChange & { readonly veto?: string }
+  if (message !== undefined) return { verdict: 'vetoed', message }
+  return Object.keys(change).length > 0 ? { verdict: 'changed', change } : { verdict: 'allow' }
+}
+
+/** The plugins that listen at a point, in the order in which they are asked: dependencies first. */
+export const listenersAt = (
+  plugins: readonly LoadedPlugin[],
+  on: HookPoint,
+): readonly LoadedPlugin[] =>
+  plugins.filter(({ manifest }) => manifest.contributes.hooks.some((hook) => hook.on === on))
+
+/** Whether an event is for this plugin: an event that does not match never leaves the host. */
+const isFor = ({ manifest }: LoadedPlugin, on: HookPoint, name: string): boolean =>
+  manifest.contributes.hooks.some((hook) => hook.on === on && isMatch(hook.match, name))
+
+/** `kv__set` matches itself, `kv__*` every name with this beginning, `*` every name. */
+const isMatch = (pattern: string, name: string): boolean =>
+  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
 /** One event of a hook point, before or after it happens. */
 export interface Asked {
@@ -16,8 +81,8 @@ export interface Asked {
   readonly name: string
   /** The context of the call that the event belongs to: session, principal, signal. */
   readonly context: ToolContext
-  /** The event after a plugin's change, for the next plugin. */
-  readonly changed: (event: HookEvent, change: HookChange) => HookEvent
+  /** The event after a plugin's change, for the next plugin; the same event if absent. */
+  readonly changed?: (event: HookEvent, change: HookChange) => HookEvent
 }
 
 /** The outcome of one event after all plugins. */
@@ -33,10 +98,32 @@ export interface Answered {
   readonly stopped?: { readonly plugin: string; readonly message?: string; readonly label?: Label }
 }
 
-/** Dependencies and the time limit of a hook point. */
-export interface AskPointDeps extends CallHookDeps {
+/** Dependencies of the hooks. */
+export interface HooksDeps extends CallHookDeps {
   /** Limit for all plugins together. Milliseconds. */
-  readonly hookTimeoutMs: number
+  readonly hookTimeoutMs?: number
+  /** The longest result, as JSON, that a model gets; a hook may not make a result longer. */
+  readonly maxResultChars: number
+  readonly traceId: () => string
+  /** Records that a hook was called after the session's own log has ended. Never rejects. */
+  readonly record: (event: DeploymentEvent) => Promise<void>
+}
+
+/**
+ * Informs the plugins that listen at a point of one event; their answers do not change it.
+ *
+ * @returns `undefined` without listeners.
+ */
+export async function askOne(
+  on: HookPoint,
+  { event, context }: { readonly event: Omit<HookEvent, 'on'>; readonly context: ToolContext },
+  { plugins, deps }: { readonly plugins: readonly LoadedPlugin[]; readonly deps: HooksDeps },
+): Promise<Answered | undefined> {
+  const listeners = listenersAt(plugins, on)
+  if (listeners.length === 0) return undefined
+  const asked: Asked = { event: { on, ...event }, name: event.agent, context }
+  const [answered] = await askPoint({ on, asked: [asked], listeners }, deps)
+  return answered
 }
 
 interface Question {
@@ -51,9 +138,9 @@ interface Question {
  */
 export async function askPoint(
   { on, asked, listeners }: Question,
-  deps: AskPointDeps,
+  deps: HooksDeps,
 ): Promise<readonly Answered[]> {
-  const endsAtMs = deps.clock.nowMs() + deps.hookTimeoutMs
+  const endsAtMs = deps.clock.nowMs() + (deps.hookTimeoutMs ?? defaultHookTimeoutMs)
   const answered: Answered[] = asked.map(({ event }) => ({ event, changes: [] }))
   /** The label of an event as the next plugin sees it: its own label and those of earlier changes. */
   const heardAt = (place: number): Label =>
@@ -117,17 +204,21 @@ const deciding: ReadonlySet<HookPoint> = new Set([
   'afterToolCall',
 ])
 
-interface Said extends Pick<Asked, 'changed'> {
-  readonly on: HookPoint
-  readonly plugin: LoadedPlugin
-  readonly said: HookSaid
-  /** The label of the answer. */
-  readonly label: Label
-}
-
+/** @param said.label The label of the answer. */
 function after(
   answered: Answered,
-  { on, plugin: { manifest }, said, label, changed }: Said,
+  {
+    on,
+    plugin: { manifest },
+    said,
+    label,
+    changed,
+  }: Asked & {
+    readonly on: HookPoint
+    readonly plugin: LoadedPlugin
+    readonly said: HookSaid
+    readonly label: Label
+  },
 ): Answered {
   const plugin = manifest.id
   switch (said.verdict) {
@@ -139,7 +230,7 @@ function after(
       return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered
     case 'changed': {
       const { change } = said
-      const event = changed(answered.event, change)
+      const event = changed?.(answered.event, change) ?? answered.event
       return { ...answered, event, changes: [...answered.changes, { plugin, change, label }] }
     }
   }
@@ -166,3 +257,7 @@ function calledEvent({ plugin, on, said, calls, durationMs }: Called): EventDraf
   const about = { plugin: id, version, tier, on, matched: said.length, verdict, durationMs }
   return { type: 'hook_called', data: { ...about, ...(told.length > 0 && { calls: told }) } }
 }
+
+/** Names the plugin, so that the reader knows whose words these are. The message was capped when it arrived. */
+export const vetoText = ({ plugin, message = '' }: NonNullable<Answered['stopped']>): string =>
+  `The plugin ${plugin} does not allow it${message === '' ? '.' : `: ${message}`}`

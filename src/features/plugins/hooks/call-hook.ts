@@ -2,16 +2,15 @@ import * as z from 'zod'
 import { errorCode } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
 import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
-import { ToolError, type Capabilities, type HookEvent } from '#features/plugins/types/plugin.ts'
+import type { Capabilities, HookEvent } from '#features/plugins/types/plugin.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { openCapabilities } from '../capabilities/capabilities.ts'
 import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
-import { maxOutputBytes } from '../sandbox/call-limits.ts'
+import { maxOutputBytes, OutputError, failed } from '../types/plugin-output.ts'
 import type { HookOutcome } from '../sandbox/hook-batch.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { jsonSizeBytes, toJson } from '../sandbox/json-border.ts'
-import { OutputError } from '../sandbox/output-error.ts'
 import { createRequest } from '../sandbox/request-shorthand.ts'
 import type { CallLabels } from '../capabilities/plugin-flow.ts'
 
@@ -114,8 +113,7 @@ function readOutcomes(given: unknown): readonly HookOutcome[] | undefined {
 export function toHookCapabilities(capabilities: Capabilities, context: ToolContext): Capabilities {
   const refuse = (capability: string) => async (): Promise<never> => {
     context.emit({ type: 'capability_refused', data: { call: context.call, capability } })
-    const message = `not in a hook: ${capability}`
-    throw new ToolError('tool_failed', { message })
+    throw failed(`not in a hook: ${capability}`)
   }
   return {
     ...capabilities,

@@ -7,10 +7,8 @@ import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'
 import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'
+import { type Answered, listenersAt, vetoText, askOne, type HooksDeps } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'
-import { listenersAt } from './listeners.ts'
-import { vetoText } from './veto-text.ts'
 
 /** The hook points of a run other than tool calls. */
 const modelPoints = [
@@ -21,18 +19,11 @@ const modelPoints = [
   'afterModelCall',
 ] as const
 
-/** Asks the plugins that listen; `undefined` without any. */
-type AskOne = (
-  on: HookPoint,
-  state: PlannerState,
-  more?: Pick<HookEvent, 'model' | 'text'>,
-) => Promise<Answered | undefined>
-
 /** Wraps a planner with hooks: before the first run of a session, before a user's task, and around each model call. */
 export function withModelHooks(
   planner: Planner,
   plugins: readonly LoadedPlugin[],
-  deps: AskPointDeps,
+  deps: HooksDeps,
 ): Planner {
   if (modelPoints.every((on) => listenersAt(plugins, on).length === 0)) return planner
   const ask = createAsk(plugins, deps)
@@ -56,7 +47,7 @@ export function withModelHooks(
  */
 export function createSummaryHooks(
   plugins: readonly LoadedPlugin[],
-  deps: AskPointDeps,
+  deps: HooksDeps,
 ): (state: PlannerState) => PlannerState['generate'] {
   const points = ['beforeModelCall', 'afterModelCall'] as const
   const isHeard = points.some((on) => listenersAt(plugins, on).length > 0)
@@ -77,22 +68,19 @@ function createAdded(plugins: readonly LoadedPlugin[]) {
     }
 }
 
+type AskOne = ReturnType<typeof createAsk>
+
 /** @param of Suffix that tells this call from the turn's own. */
-function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps, of = ''): AskOne {
-  return async (on, state, more = {}) => {
-    const listeners = listenersAt(plugins, on)
-    if (listeners.length === 0) return undefined
-    const { caller, agent, turn, signal, emit } = state
+function createAsk(plugins: readonly LoadedPlugin[], deps: HooksDeps, of = '') {
+  return (
+    on: HookPoint,
+    { caller, agent: { id: agent }, turn, signal, emit }: PlannerState,
+    more: Pick<HookEvent, 'model' | 'text'> = {},
+  ): Promise<Answered | undefined> => {
     const { session, run, principal } = caller
-    const about = { ...caller, agent: agent.id, call: `turn_${turn}${of}`, signal, emit }
-    const asked: Asked = {
-      event: { on, session, run, agent: agent.id, principal, ...more },
-      name: agent.id,
-      context: toHookContext(about),
-      changed: (event) => event,
-    }
-    const [answered] = await askPoint({ on, asked: [asked], listeners }, deps)
-    return answered
+    const about = { ...caller, agent, call: `turn_${turn}${of}`, signal, emit }
+    const event = { session, run, agent, principal, ...more }
+    return askOne(on, { event, context: toHookContext(about) }, { plugins, deps })
   }
 }
 

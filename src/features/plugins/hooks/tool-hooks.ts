@@ -12,21 +12,20 @@ import type {
 } from '#runtime/kernel/types/policy.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'
+import {
+  askPoint,
+  type Answered,
+  type Asked,
+  type HookChange,
+  listenersAt,
+  vetoText,
+  type HooksDeps,
+} from './ask-point.ts'
 import { createCollector } from './collector.ts'
-import type { HookChange } from './hook-answer.ts'
 import { toHookContext } from './hook-context.ts'
-import { listenersAt } from './listeners.ts'
-import { vetoText } from './veto-text.ts'
-
-/** Further dependencies of the tool hooks. */
-export interface ToolHooksDeps extends AskPointDeps {
-  /** The longest result, as JSON, that a model gets; a hook may not make a result longer. */
-  readonly maxResultChars: number
-}
 
 /** The hooks around each tool call; a plugin is asked about all calls of a turn at once. */
-export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHooksDeps): ToolHooks {
+export function createToolHooks(plugins: readonly LoadedPlugin[], deps: HooksDeps): ToolHooks {
   const before = collectorAt('beforeToolCall', plugins, deps)
   const after = collectorAt('afterToolCall', plugins, deps)
   return {
@@ -45,7 +44,7 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
 }
 
 /** `undefined` without listeners: then no call waits. */
-function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: AskPointDeps) {
+function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: HooksDeps) {
   const listeners = listenersAt(plugins, on)
   if (listeners.length === 0) return undefined
   return createCollector<Asked, Answered>((asked) => askPoint({ on, asked, listeners }, deps))
@@ -91,7 +90,7 @@ function toResult(
   { stopped, changes, event }: Answered,
   subject: CallSubject,
   result: ToolResult,
-  { maxResultChars }: ToolHooksDeps,
+  { maxResultChars }: HooksDeps,
 ): ToolResult {
   const spent = result.usage && { usage: result.usage }
   const heldBack = (message: string, of: Label = ownLabel): ToolResult => ({

@@ -1,25 +1,16 @@
-/** The fields by which the loader orders a plugin. */
-export interface Dependent {
-  readonly id: string
-  readonly dependsOn: readonly string[]
-}
-
-/** Plugins in the order in which they can load. */
-export interface DependencyOrder<T extends Dependent> {
-  /** Every plugin after its dependencies; otherwise in the given order. */
-  readonly ordered: readonly T[]
-  /** Plugins that cannot load, with the reason. */
-  readonly refused: readonly { readonly id: string; readonly message: string }[]
-}
-
 /**
  * Orders plugins by `depends_on`. A missing dependency or a cycle refuses a plugin and everything that depends on it.
+ *
+ * @returns `ordered`: every plugin after its dependencies, otherwise in the given order; `refused`: the plugins that
+ *   cannot load, with the reason.
  */
-export function orderByDependencies<T extends Dependent>(
+export function orderByDependencies<
+  T extends { readonly id: string; readonly dependsOn: readonly string[] },
+>(
   plugins: readonly T[],
   /** Why a plugin outside of `plugins` is absent, if known: `is disabled`. */
   absences: ReadonlyMap<string, string>,
-): DependencyOrder<T> {
+) {
   const byId = new Map(plugins.map((plugin) => [plugin.id, plugin]))
   const verdicts = new Map<string, string | undefined>()
   const ordered: T[] = []

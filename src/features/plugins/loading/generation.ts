@@ -10,17 +10,8 @@ import {
   type PluginSource,
 } from '#runtime/catalog/types/generation.ts'
 
-/** The plugins of one generation for the loader. */
-export interface GenerationPlugins {
-  readonly plugins: readonly BundledPlugin[]
-  readonly problems: readonly PluginProblem[]
-}
-
 /** The plugins that ship with the deployment, switched as the operator set them, and the installed plugins. */
-export function pluginsOf(
-  bundled: readonly BundledPlugin[],
-  snapshot: PluginSnapshot,
-): GenerationPlugins {
+export function pluginsOf(bundled: readonly BundledPlugin[], snapshot: PluginSnapshot) {
   const { sources } = snapshot
   const switches = new Map(pinsOf(snapshot, 'bundled').map(({ id, state }) => [id, state]))
   const problems: PluginProblem[] = []

@@ -2,11 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
-import {
-  type Manifest,
-  type RequestedGrants,
-  type TrustTier,
-} from '#contracts/manifest/manifest.ts'
+import type { Manifest, RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { BundledPlugin, IsolatedCode } from '../types/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { Capabilities, HookEvent, PluginParts } from '#features/plugins/types/plugin.ts'
@@ -45,30 +41,8 @@ export interface LoadedPlugin {
   readonly isTold?: boolean
 }
 
-/** The loaded plugins, and why the others are off. */
-export interface LoadReport {
-  /** In dependency order. */
-  readonly plugins: readonly LoadedPlugin[]
-  /** Plugins that are off; `plugin` is the id, or the place in the list if there is none. */
-  readonly problems: readonly PluginProblem[]
-  /** Plugins that are on, but will not work with a later version. */
-  readonly warnings: readonly PluginProblem[]
-  /** All valid manifests, loaded or not, for the table of installed plugins. */
-  readonly manifests: readonly InstalledManifest[]
-}
-
-/** One installed version. `disabled` is the manifest's `enabled: false`: off, but no problem. */
-export interface InstalledManifest {
-  readonly id: string
-  readonly version: string
-  readonly hash: string
-  /** As the author wrote it. */
-  readonly manifest: unknown
-  readonly state: 'enabled' | 'disabled'
-}
-
 /** Dependencies of the loader. */
-export interface LoadPluginsDeps {
+interface LoadPluginsDeps {
   /** Checks a manifest's `config` against its `config_schema`. */
   readonly validator: SchemaValidator
   /** Runs code that may not run in this isolate; `undefined` without a Worker Loader. */
@@ -87,8 +61,12 @@ interface Candidate {
 /**
  * Loads the plugins that ship with the deployment: discover → load → initialize → wire → start (Y22).
  * Contract: never throws; a broken plugin is listed in `problems` and the rest load (docs/design.md invariant 7).
+ *
+ * @returns `plugins` in dependency order; `problems` of plugins that are off, by id, or by the place in the list if
+ *   there is none; `warnings` of plugins that will not work with a later version; `manifests`: all valid manifests,
+ *   loaded or not, for the table of installed plugins.
  */
-export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPluginsDeps): LoadReport {
+export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPluginsDeps) {
   const problems: PluginProblem[] = []
   const attempt = <T>(plugin: string, stage: () => T): T | undefined => {
     try {
@@ -137,8 +115,9 @@ export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPlugins
   return { plugins, problems, warnings, manifests }
 }
 
-function toInstalled({ id, manifest, bundled }: Candidate): InstalledManifest {
-  const state = manifest.enabled ? 'enabled' : 'disabled'
+/** One installed version. `disabled` is the manifest's `enabled: false`: off, but no problem. */
+function toInstalled({ id, manifest, bundled }: Candidate) {
+  const state = manifest.enabled ? ('enabled' as const) : ('disabled' as const)
   return { id, version: manifest.version, hash: bundled.hash, manifest: bundled.manifest, state }
 }
 
@@ -194,7 +173,8 @@ function initialize(
 const noLoader = (what: string) =>
   new IsolaError(
     'plugin_isolate_unavailable',
-    `${what} in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again`,
+    `${what} in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with ` +
+      'binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again',
   )
 
 /** Wires a plugin by its manifest alone: its code runs only in its isolate, at the first call. */
@@ -256,19 +236,18 @@ function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {
  * Wraps a plugin's parts. Hooks answer for all events of a moment at once, as in an isolate, and get a copy of them.
  */
 function toHosted(parts: PluginParts): HostedParts {
-  const hooks = Object.entries(parts.hooks ?? {}).map(([on, hook]) => {
+  const { tools, agent, schedule, hooks, resources, prompts, providers } = parts
+  const batched = Object.entries(hooks ?? {}).map(([on, hook]) => {
     const run: NonNullable<HostedParts['hooks']>[string] = (events, capabilities) =>
       runHookBatch(hook, toJson(events) as unknown as readonly HookEvent[], capabilities)
     return [on, run] as const
   })
-  const { tools, resources, prompts, providers, agent, schedule } = parts
   return {
-    ...defined({ tools }),
+    ...defined({ tools, agent, schedule }),
     resources: toFunctions(resources),
     prompts: toFunctions(prompts),
     providers: toFunctions(providers),
-    ...defined({ agent, schedule }),
-    hooks: Object.fromEntries(hooks),
+    hooks: Object.fromEntries(batched),
   }
 }
 

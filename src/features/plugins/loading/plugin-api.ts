@@ -12,7 +12,8 @@ interface Comparator {
 }
 
 /**
- * Whether a version lies in a range: comparators joined by blanks (`>=1.0 <2.0`), `^1.2`, `~1.2`, `1.x`, `1.2.3` or `*`.
+ * Whether a version lies in a range: comparators joined by blanks (`>=1.0 <2.0`), `^1.2`, `~1.2`, `1.x`, `1.2.3` or
+ * `*`.
  *
  * @returns `undefined` if the range has none of these forms.
  */
@@ -107,7 +108,10 @@ export function checkApi(
   if (isCurrent) return undefined
   const old = olderVersions(current).find((version) => isInRange(version, api))
   if (old !== undefined)
-    return `api: "${api}" leaves out plugin API ${current}, which runs here. What was written for ${old} still works, but will not for long: change the range to ">=${old} <${nextMajor(current)}" and test it.`
+    return (
+      `api: "${api}" leaves out plugin API ${current}, which runs here. What was written for ${old} ` +
+      `still works, but will not for long: change the range to ">=${old} <${nextMajor(current)}" and test it.`
+    )
   throw new IsolaError(
     'plugin_contract_mismatch',
     `api: written for "${api}"; this is plugin API ${current}`,

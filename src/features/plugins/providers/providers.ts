@@ -12,11 +12,10 @@ import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
 import { toHookCapabilities } from '../hooks/call-hook.ts'
 import { toHookContext } from '../hooks/hook-context.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { defaultTimeoutMs, maxOutputBytes } from '../sandbox/call-limits.ts'
+import { defaultTimeoutMs, maxOutputBytes, OutputError } from '../types/plugin-output.ts'
 import { jsonSizeBytes, toJson } from '../sandbox/json-border.ts'
-import { OutputError } from '../sandbox/output-error.ts'
 
-export interface ProvidersDeps {
+interface ProvidersDeps {
   readonly capabilities: CapabilityDeps
   readonly clock: Clock
   readonly traceId: () => string
@@ -52,20 +51,20 @@ const taken = (kind: ProviderKind, plugins: readonly LoadedPlugin[]): readonly P
     ? []
     : plugins.map(({ manifest: { id } }) => {
         const other = plugins.find(({ manifest }) => manifest.id !== id)!.manifest.id
-        const message = `contributes.providers: ${kind} is provided by the plugin "${other}" already, and one may. Switch that off first: isola plugin disable ${other}`
+        const message =
+          `contributes.providers: ${kind} is provided by the plugin "${other}" already, and one may. ` +
+          `Switch that off first: isola plugin disable ${other}`
         return { plugin: id, code: 'plugin_name_collision', message }
       })
-
-interface ProviderCall {
-  readonly kind: ProviderKind
-  readonly principal: string
-  readonly request: JsonObject
-}
 
 /** Calls a provider without a lease: the call belongs to no run. */
 async function call(
   plugin: LoadedPlugin,
-  { kind, principal, request }: ProviderCall,
+  {
+    kind,
+    principal,
+    request,
+  }: { readonly kind: ProviderKind; readonly principal: string; readonly request: JsonObject },
   deps: ProvidersDeps,
 ): Promise<Json> {
   const { capabilities: given, clock } = deps

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isFields } from '#contracts/foreign-json.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Permit } from '#runtime/catalog/types/permit.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'
@@ -23,10 +24,7 @@ export const addPluginQuery = z.strictObject({
   now: inQuery,
 })
 
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-)
+const jsonObject = z.custom<JsonObject>(isFields, 'must be an object')
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown')
 
 /** `POST …/plugins/:plugin/grant`. */

@@ -1,8 +1,7 @@
+import * as z from 'zod'
 import { headOf } from '#contracts/cut.ts'
 import { parseForeignJson } from '#contracts/foreign-json.ts'
-import * as z from 'zod'
-import { ToolError } from '#features/plugins/types/plugin.ts'
-import { OutputError } from './output-error.ts'
+import { OutputError, failed } from '../types/plugin-output.ts'
 
 const answerSchema = z.strictObject({
   error: z.strictObject({
@@ -44,17 +43,15 @@ function parseJson(text: string): unknown {
 
 const tooLarge = () => new OutputError('returned more than 1 MiB of JSON.')
 
-interface AnswerFault {
-  readonly code: string
-  readonly message: string
-  readonly transient?: boolean | undefined
-}
-
 /** A plugin can forge every code: each one gives it no more than a text under its own tool's name. */
-function toError({ code, message, transient = false }: AnswerFault): Error {
+function toError({
+  code,
+  message,
+  transient = false,
+}: z.infer<typeof answerSchema>['error']): Error {
   switch (code) {
     case 'tool_failed':
-      return new ToolError('tool_failed', { message, transient })
+      return failed(message, transient)
     case 'not_json':
       return new OutputError(`returned what is not JSON: ${headOf(message, 300)}.`)
     case 'too_large':
@@ -64,10 +61,7 @@ function toError({ code, message, transient = false }: AnswerFault): Error {
     case 'exceeded':
       return new OutputError(`was stopped: it ${headOf(message, 300)}.`)
     case 'plugin_code_unavailable':
-      return new ToolError('tool_failed', {
-        message: 'The code of this plugin could not be read; try again.',
-        transient: true,
-      })
+      return failed('The code of this plugin could not be read; try again.', true)
     case 'plugin_register_failed':
     case 'plugin_contract_mismatch':
       return new OutputError(`cannot run: ${headOf(message, 500)}.`)

@@ -8,23 +8,13 @@ export const callCaps = {
   maxJsonChars: 2_200_000,
 } as const
 
-/** Guards the functions that a plugin gets with one call. */
-export interface CallGate {
-  readonly stubs: CallStubs
-  /** Resolves with the reason when the plugin exceeds a limit. */
-  readonly exceeded: Promise<string>
-  readonly isOpen: () => boolean
-  /** Afterwards every stub answers that the call is over, also a stub that the plugin kept. */
-  readonly close: () => void
-}
-
 const over = refusal('This call is over.')
 
 /**
  * Guards the session's object from an isolate, in the Runner: floods, odd arguments and late calls are stopped here.
  * Refusals are data: an error of ours would reveal its stack.
  */
-export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
+export function createCallGate({ port, fetcher, closed }: CallStubs) {
   const state = { isOpen: true, portCalls: 0, fetches: 0 }
   let exceed: (reason: string) => void = () => {}
   const exceeded = new Promise<string>((resolve) => (exceed = resolve))
@@ -47,28 +37,31 @@ export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
     exceed(`made more than ${max} ${what}`)
     return false
   }
+  const stubs: CallStubs = {
+    port: async (verb, json) => {
+      if (!state.isOpen) return over
+      if (!count('portCalls', callCaps.maxPortCalls, 'calls of the host')) return tooMany
+      if (!isText(verb) || !isText(json)) return oddArguments
+      return served(port(verb, json))
+    },
+    fetcher: async (json) => {
+      if (!state.isOpen) return over
+      if (!count('fetches', callCaps.maxFetches, 'requests')) return tooMany
+      if (!isText(json)) return oddArguments
+      return served(fetcher(json))
+    },
+    closed: async () => {
+      if (!state.isOpen || !count('portCalls', callCaps.maxPortCalls, 'calls of the host')) return
+      await Promise.race([closed(), ended])
+    },
+  }
   return {
+    stubs,
+    /** Resolves with the reason when the plugin exceeds a limit. */
     exceeded,
     isOpen: () => state.isOpen,
+    /** Afterwards every stub answers that the call is over, also a stub that the plugin kept. */
     close,
-    stubs: {
-      port: async (verb, json) => {
-        if (!state.isOpen) return over
-        if (!count('portCalls', callCaps.maxPortCalls, 'calls of the host')) return tooMany
-        if (!isText(verb) || !isText(json)) return oddArguments
-        return served(port(verb, json))
-      },
-      fetcher: async (json) => {
-        if (!state.isOpen) return over
-        if (!count('fetches', callCaps.maxFetches, 'requests')) return tooMany
-        if (!isText(json)) return oddArguments
-        return served(fetcher(json))
-      },
-      closed: async () => {
-        if (!state.isOpen || !count('portCalls', callCaps.maxPortCalls, 'calls of the host')) return
-        await Promise.race([closed(), ended])
-      },
-    },
   }
 }
 

@@ -1,11 +1,12 @@
+import * as z from 'zod'
 import { headOf } from '#contracts/cut.ts'
 import { parseForeignJson } from '#contracts/foreign-json.ts'
-import * as z from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Capabilities } from '#features/plugins/types/plugin.ts'
 import { NotJsonError, toJson } from './json-border.ts'
 import { refusal } from './call-gate.ts'
 import type { CallStubs } from './inside/capabilities.ts'
+import { defined } from '#contracts/defined.ts'
 
 /**
  * The three functions that an isolate gets with a call. They use the same capabilities as the in-process host:
@@ -18,10 +19,10 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
     port: async (name, json) => {
       try {
         // Imported with the first call: the module is large, and many deployments have no plugin that needs it.
-        const { verbs } = await import('./host-verbs.ts')
-        const found = verbs.get(name)
-        if (!found) return refusal(`There is no verb "${headOf(String(name), 64)}".`)
-        const value = await found.serve(capabilities, parseForeignJson(json))
+        const { verbOf } = await import('./host-verbs.ts')
+        const serve = verbOf(name, capabilities)
+        if (!serve) return refusal(`There is no verb "${headOf(String(name), 64)}".`)
+        const value = await serve(parseForeignJson(json))
         return JSON.stringify(value === undefined ? {} : { value: toJson(value) })
       } catch (error) {
         return toRefusal(error)
@@ -29,9 +30,9 @@ export function createHostStubs(capabilities: Capabilities, signal: AbortSignal)
     },
     fetcher: async (json) => {
       try {
-        const { given, request } = await import('./host-verbs.ts')
+        const { request } = await import('./host-verbs.ts')
         const { url, ...init } = request.parse(parseForeignJson(json))
-        return await capabilities.fetch(url, given(init))
+        return await capabilities.fetch(url, defined(init))
       } catch (error) {
         return toRefusal(error)
       }

@@ -8,7 +8,7 @@ import {
   inspectTimeoutMs,
   maxOutputBytes,
   scheduleTimeoutMs,
-} from './call-limits.ts'
+} from '../types/plugin-output.ts'
 import { detectProtocols, type HostedFunction, type HostedParts } from './plugin-parts.ts'
 import { nonceIn } from '../secrets/placeholder.ts'
 import { readAnswer } from './answer.ts'
@@ -17,6 +17,7 @@ import { createHostStubs } from './host-stubs.ts'
 import type { CallStubs } from './inside/capabilities.ts'
 import { toIsolateId, type IsolateUse } from './isolate-id.ts'
 import type { RunnerRequest } from './run-call.ts'
+import type { ToolContext } from '#contracts/tool.ts'
 
 /** `PluginRunner` as the session's object sees it. */
 export interface PluginRunnerStub {
@@ -44,16 +45,7 @@ export interface IsolatedPlugin extends IsolatedCode {
   readonly hash: string
 }
 
-/** The host for isolates: the same parts as in-process, each a call of the Runner. */
-export interface IsolateHost {
-  /** By the manifest alone: no code runs. */
-  readonly partsOf: (plugin: IsolatedPlugin) => HostedParts
-  /**
-   * Registers the code in an isolate of its own and compares the parts with the manifest.
-   * @throws `plugin_contract_mismatch`, or what `readAnswer` throws.
-   */
-  readonly inspect: (plugin: IsolatedPlugin) => Promise<PluginFacts>
-}
+export type IsolateHost = ReturnType<typeof createIsolateHost>
 
 /** Some more, for the envelope around the value. */
 const maxChars = maxOutputBytes + 1_024
@@ -63,31 +55,66 @@ const graceMs = 2_000
 /**
  * Runs plugins in isolates: the same parts as in-process, each call through the Runner. Failures have `tool_` codes.
  */
-export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
+export function createIsolateHost(host: IsolateHostDeps) {
   return {
-    partsOf: (plugin) => {
+    /** By the manifest alone: no code runs. */
+    partsOf(plugin: IsolatedPlugin): HostedParts {
       const { manifest, runsOwnAgent = true } = plugin
-      const deps = { ...host, idOf: rememberIds(host, plugin) }
-      const { tools, resources, prompts } = manifest.contributes
-      const providers = manifest.contributes.providers.map((name) => ({ name }))
-      const isAgent =
-        manifest.agent !== undefined && manifest.entrypoint !== undefined && runsOwnAgent
-      const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
-      const isScheduled = manifest.schedule !== undefined
+      const hosting = { ...host, plugin, idOf: rememberIds(host, plugin) }
+      const { tools, resources, prompts, providers, hooks } = manifest.contributes
+      const toNamed = (kind: string, declared: readonly Declared[]) =>
+        Object.fromEntries(
+          declared.map(({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
+            const run: HostedFunction = (input, can, context) =>
+              ask(hosting, { work: { do: kind, name, input }, can, context, timeoutMs })
+            return [name, run] as const
+          }),
+        )
+      const toHook =
+        (on: string): NonNullable<HostedParts['hooks']>[string] =>
+        /** One call of the isolate for all events. */
+        (events, can, context) => {
+          const work = { do: 'hook', on, events }
+          return ask(hosting, { work, can, context, timeoutMs: defaultHookTimeoutMs })
+        }
+      const { agent, entrypoint, schedule } = manifest
       return {
-        isolateId: deps.idOf,
-        tools: toNamed(deps, plugin, 'tool', tools),
-        resources: toNamed(deps, plugin, 'resource', resources),
-        prompts: toNamed(deps, plugin, 'prompt', prompts),
-        providers: toNamed(deps, plugin, 'provider', providers),
-        hooks: Object.fromEntries(hooks),
-        ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
-        ...(isScheduled && { schedule: { execute: toExecute(deps, plugin) } }),
+        isolateId: hosting.idOf,
+        tools: toNamed('tool', tools),
+        resources: toNamed('resource', resources),
+        prompts: toNamed('prompt', prompts),
+        providers: toNamed(
+          'provider',
+          providers.map((name) => ({ name })),
+        ),
+        hooks: Object.fromEntries(hooks.map(({ on }) => [on, toHook(on)])),
+        ...(agent !== undefined &&
+          entrypoint !== undefined &&
+          runsOwnAgent && {
+            agent: {
+              invoke: (request, can, context) => {
+                const timeoutMs = agent.limits.time_budget_ms ?? defaultTimeoutMs
+                return ask(hosting, { work: { do: 'agent', request }, can, context, timeoutMs })
+              },
+            },
+          }),
+        ...(schedule !== undefined && {
+          schedule: {
+            execute: (can, context) => {
+              const work = { do: 'schedule' }
+              return ask(hosting, { work, can, context, timeoutMs: scheduleTimeoutMs })
+            },
+          },
+        }),
       }
     },
-    inspect: async (plugin) => {
-      const deps = { ...host, idOf: rememberIds(host, plugin) }
-      const answer = await call(deps, plugin, {
+    /**
+     * Registers the code in an isolate of its own and compares the parts with the manifest.
+     * @throws `plugin_contract_mismatch`, or what `readAnswer` throws.
+     */
+    async inspect(plugin: IsolatedPlugin): Promise<PluginFacts> {
+      const hosting = { ...host, plugin, idOf: rememberIds(host, plugin) }
+      const answer = await call(hosting, {
         work: { do: 'inspect' },
         idempotencyKey: '',
         nonce: '',
@@ -102,8 +129,14 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
   }
 }
 
+interface Declared {
+  readonly name: string
+  readonly timeout_ms?: number | undefined
+}
+
 /** The host of one plugin. */
 interface Hosting extends IsolateHostDeps {
+  readonly plugin: IsolatedPlugin
   readonly idOf: (use: IsolateUse) => string
 }
 
@@ -116,7 +149,7 @@ const maxRemembered = 200
 function rememberIds(
   { sha256, shimVersion, sharesIsolate }: IsolateHostDeps,
   { manifest, hash, tier, grantEpoch }: IsolatedPlugin,
-): Hosting['idOf'] {
+): (use: IsolateUse) => string {
   const { id: plugin, config } = manifest
   const isShared = sharesIsolate?.(plugin) === true
   const identity = { plugin, hash, tier, config, grantEpoch, shimVersion, isShared }
@@ -132,69 +165,25 @@ function rememberIds(
   }
 }
 
-/** The functions that the manifest names, each a call of the function of that name. */
-function toNamed(
-  deps: Hosting,
-  plugin: IsolatedPlugin,
-  kind: 'tool' | 'resource' | 'prompt' | 'provider',
-  declared: readonly { readonly name: string; readonly timeout_ms?: number | undefined }[],
-): Readonly<Record<string, HostedFunction>> {
-  const functions = declared.map(({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
-    const run: HostedFunction = (input, can, { rootSession, principal, signal }) =>
-      call(deps, plugin, {
-        work: { do: kind, name, input },
-        ...keysOf(can),
-        stubs: createHostStubs(can, signal),
-        use: { rootSession, principal },
-        timeoutMs,
-      })
-    return [name, run] as const
+/** One call with its capabilities, for the user of its context. */
+function ask(
+  hosting: Hosting,
+  {
+    can,
+    context: { rootSession, principal, signal },
+    ...more
+  }: Pick<IsolateCall, 'work' | 'timeoutMs'> & {
+    readonly can: Capabilities
+    readonly context: ToolContext
+  },
+): Promise<unknown> {
+  return call(hosting, {
+    ...more,
+    idempotencyKey: can.idempotencyKey,
+    nonce: nonceIn(can.secrets.ref),
+    stubs: createHostStubs(can, signal),
+    use: { rootSession, principal },
   })
-  return Object.fromEntries(functions)
-}
-
-function toInvoke(
-  deps: Hosting,
-  plugin: IsolatedPlugin,
-): NonNullable<HostedParts['agent']>['invoke'] {
-  return (request, can: Capabilities, { rootSession, principal, signal }) =>
-    call(deps, plugin, {
-      work: { do: 'agent', request },
-      ...keysOf(can),
-      stubs: createHostStubs(can, signal),
-      use: { rootSession, principal },
-      timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
-    })
-}
-
-/** One call of the isolate for all events. */
-function toHook(
-  deps: Hosting,
-  plugin: IsolatedPlugin,
-  on: string,
-): NonNullable<HostedParts['hooks']>[string] {
-  return (events, can, { rootSession, principal, signal }) =>
-    call(deps, plugin, {
-      work: { do: 'hook', on, events },
-      ...keysOf(can),
-      stubs: createHostStubs(can, signal),
-      use: { rootSession, principal },
-      timeoutMs: defaultHookTimeoutMs,
-    })
-}
-
-function toExecute(
-  deps: Hosting,
-  plugin: IsolatedPlugin,
-): NonNullable<HostedParts['schedule']>['execute'] {
-  return (can, { rootSession, principal, signal }) =>
-    call(deps, plugin, {
-      work: { do: 'schedule' },
-      ...keysOf(can),
-      stubs: createHostStubs(can, signal),
-      use: { rootSession, principal },
-      timeoutMs: scheduleTimeoutMs,
-    })
 }
 
 interface IsolateCall {
@@ -207,14 +196,8 @@ interface IsolateCall {
   readonly timeoutMs: number
 }
 
-const keysOf = ({ idempotencyKey, secrets }: Capabilities) => ({
-  idempotencyKey,
-  nonce: nonceIn(secrets.ref),
-})
-
 async function call(
-  { runner, idOf }: Hosting,
-  { manifest, hash }: IsolatedPlugin,
+  { runner, idOf, plugin: { manifest, hash } }: Hosting,
   { work, idempotencyKey, nonce, stubs, use, timeoutMs }: IsolateCall,
 ): Promise<unknown> {
   const { id, version, config } = manifest

@@ -1,11 +1,12 @@
 import { headOf } from '#contracts/cut.ts'
-import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { errorCode } from '#contracts/errors.ts'
 import type { EventData } from '#contracts/event.ts'
 import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
 import { ToolError } from '#features/plugins/types/plugin.ts'
 import type { ReadSecrets } from '#features/access/types/secrets.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import { failed, safeError } from '../types/plugin-output.ts'
 
 /** The secrets that a plugin was granted. */
 export type SecretGrants = RequestedGrants['secrets']
@@ -65,10 +66,6 @@ export function createCallSecrets(
   }
 }
 
-/** A failure that a model may read: `tool_failed`. */
-export const failed = (message: string, transient = false): ToolError =>
-  new ToolError('tool_failed', { message, transient })
-
 /** The value of a granted secret; if it is not set, throws `tool_failed` with the operator's remedy. */
 export function valueOf(values: ReadonlyMap<string, string>, name: string): string {
   const value = values.get(name)
@@ -77,15 +74,14 @@ export function valueOf(values: ReadonlyMap<string, string>, name: string): stri
 }
 
 /** Errors about a wrong key or secret state a remedy and are passed on; any other fault gets a general message. */
-function withSafeErrors(read: ReadSecrets): ReadSecrets {
-  return async (names) => {
+const withSafeErrors =
+  (read: ReadSecrets): ReadSecrets =>
+  async (names) => {
     try {
       return await read(names)
     } catch (error) {
-      const isTold = errorCode(error)?.startsWith('config_') ?? false
-      throw isTold
-        ? failed(errorMessage(error))
-        : failed('The secrets of the deployment could not be read.', true)
+      const isKnown = errorCode(error)?.startsWith('config_') ?? false
+      const otherwise = 'The secrets of the deployment could not be read.'
+      throw safeError(error, { isKnown, otherwise })
     }
   }
-}

@@ -1,7 +1,10 @@
-import { slotMark } from '../types/secret-slot.ts'
 import { slotText, usualHeader, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
-import { failed, valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
+import { failed } from '../types/plugin-output.ts'
+import { valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
+
+/** Marks the place of the value in the path of a grant. */
+const slotMark = '{}'
 
 const patternOf = (nonce: string): RegExp =>
   new RegExp(toPlaceholder('([A-Z][A-Z0-9_]{0,63})', nonce), 'g')

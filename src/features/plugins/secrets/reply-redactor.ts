@@ -1,4 +1,4 @@
-import { failed } from './call-secrets.ts'
+import { failed } from '../types/plugin-output.ts'
 
 type Encode = (text: string) => string
 
@@ -102,21 +102,12 @@ const mark = '[redacted]'
 /** Bytes times forms: 2 MiB, the largest reply, for 128 forms. 16 ordinary tokens have 112. */
 export const maxSearchWork = 2 * 1024 * 1024 * 128
 
-/** Redacts secret values in a host's answer, so that none enters the plugin (docs/security.md T4). */
-export interface ReplyRedactor {
-  /** How many texts are searched for; each search reads the whole reply once. */
-  readonly forms: number
-  readonly text: (text: string) => string
-  /** Redacts headers; a header whose name contains a value is left out. */
-  readonly headers: (headers: Headers) => Headers
-  readonly bytes: (bytes: Uint8Array) => Uint8Array
-}
-
 /**
- * Finds secret values in a host's answer, in every form of `formsOf`, the longest first. Throws `tool_failed` if the
- * search would take too long: an answer that cannot be searched is not passed on.
+ * Redacts secret values in a host's answer, in every form of `formsOf`, the longest first, so that none enters the
+ * plugin (docs/security.md T4). Throws `tool_failed` if the search would take too long: an answer that cannot be
+ * searched is not passed on.
  */
-export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
+export function createReplyRedactor(values: Iterable<string>) {
   const forms = [...new Set([...values].filter(Boolean).flatMap(formsOf))].toSorted(
     (one, other) => other.length - one.length,
   )
@@ -133,15 +124,17 @@ export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
     return redacted === binary ? given : new TextDecoder().decode(toBytes(redacted))
   }
   return {
+    /** How many texts are searched for; each search reads the whole reply once. */
     forms: forms.length,
     text,
-    headers: (headers) => {
+    /** Redacts headers; a header whose name contains a value is left out. */
+    headers: (headers: Headers) => {
       const left = new Headers()
       for (const [name, value] of headers)
         if (text(name) === name) left.append(name, asHeader(text(value)))
       return left
     },
-    bytes: (bytes) => {
+    bytes: (bytes: Uint8Array): Uint8Array => {
       const binary = fromBytes(bytes)
       const redacted = redact(binary)
       return redacted === binary ? bytes : toBytes(redacted)

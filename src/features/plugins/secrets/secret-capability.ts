@@ -2,10 +2,17 @@ import { headOf } from '#contracts/cut.ts'
 import type { PluginSecrets } from '#features/plugins/types/plugin.ts'
 import { slotText, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
 import { requestSchemes, textSchemes } from '#contracts/manifest/manifest.ts'
-import { type RequestScheme, type TextScheme } from '../types/signature-scheme.ts'
-import { failed, valueOf, type CallSecrets } from './call-secrets.ts'
+import {
+  type RequestScheme,
+  type TextScheme,
+  signHmac,
+  signRequest,
+  verifyHmac,
+  verifyRequest,
+} from './signatures.ts'
+import { failed } from '../types/plugin-output.ts'
+import { valueOf, type CallSecrets } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
-import { signHmac, signRequest, verifyHmac, verifyRequest } from './signatures.ts'
 
 const maxTextChars = 1024 * 1024
 /** How many uses a call may make, since each is recorded. */

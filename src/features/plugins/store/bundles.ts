@@ -1,8 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
+import { readerOf } from './plugin-rows.ts'
 
 /** Length of one part in characters: a row holds at most 2 MB, and a character may be three bytes. */
 const partChars = 600_000
@@ -47,11 +47,10 @@ export function createBundleStore({
 }: BundlesDeps): BundleStore {
   const isRight = (hash: string, text: string | null | undefined): text is string =>
     typeof text === 'string' && sha256(text) === hash
+  const read = readerOf(database)
   const fromDatabase = async (hash: string): Promise<string> => {
     const sql = 'SELECT text FROM plugin_bundles WHERE hash = ?1 ORDER BY part'
-    const { results } = await reached(() =>
-      database.prepare(sql).bind(hash).all<{ readonly text: string }>(),
-    )
+    const results = await read<{ readonly text: string }>(sql, hash)
     return results.map(({ text }) => text).join('')
   }
   // D1 has the bundle: the copy in KV only saves time.

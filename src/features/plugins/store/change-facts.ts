@@ -1,6 +1,5 @@
 import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-store.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import {
   rowColumns,
   toKeptVersion,
@@ -10,7 +9,8 @@ import {
   type VersionRow,
 } from './plugin-rows.ts'
 
-const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
+/** The row of a plugin. */
+export const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
 /** Whether the id belongs to a remote server, or to an agent without a plugin. */
 const othersOf = `
   SELECT 'server' AS kind FROM mcp_servers WHERE id = ?1 AND state <> 'removed'

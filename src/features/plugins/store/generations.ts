@@ -8,8 +8,8 @@ import {
 } from '#runtime/catalog/types/generation.ts'
 import type { GenerationView } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
+import { readerOf } from './plugin-rows.ts'
 
 /** A bound text of D1 has 2 MB at most, and a character may be three bytes. */
 const chunkChars = 500_000
@@ -28,14 +28,7 @@ type Stored = Pick<
 
 /** The numbered generations, each assembled from its extensions. */
 export function createGenerations(database: Database): Stored {
-  const all = async <Row>(sql: string, ...values: readonly (string | number)[]) => {
-    const query = () =>
-      database
-        .prepare(sql)
-        .bind(...values)
-        .all<Row>()
-    return (await reached(query)).results
-  }
+  const all = readerOf(database)
   /** In one transaction, so that no change comes between them. */
   const both = async (statements: Statement[]) => {
     const [found, parts] = await reached(() => database.batch(statements))

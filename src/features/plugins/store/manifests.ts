@@ -1,11 +1,8 @@
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { Database } from '#platform/d1/database.ts'
 
-/** State of a plugin's installation. */
-export type ManifestState = 'installed' | 'enabled' | 'disabled' | 'removed'
-
 /** A plugin as installed in this deployment. */
-export interface ManifestRecord {
+interface ManifestRecord {
   readonly id: string
   readonly version: string
   /** sha-256 of the plugin's content, lowercase hex. */
@@ -13,17 +10,7 @@ export interface ManifestRecord {
   readonly tier: TrustTier
   /** As the author wrote it, parsed. */
   readonly manifest: unknown
-  readonly state: ManifestState
-}
-
-/** Reads and writes the installed plugins. */
-export interface ManifestStore {
-  /**
-   * Brings the table up to date with the plugins that ship with this version of the Worker. A repeated call changes
-   * nothing.
-   */
-  readonly syncBundled: (bundled: readonly Omit<ManifestRecord, 'tier'>[]) => Promise<void>
-  readonly list: () => Promise<readonly ManifestRecord[]>
+  readonly state: 'installed' | 'enabled' | 'disabled' | 'removed'
 }
 
 // A plugin that the operator switched off stays off; a plugin of another tier with the same id is not replaced.
@@ -42,23 +29,24 @@ const removeOthers = `
   WHERE tier = 'builtin' AND state <> 'removed' AND id NOT IN (SELECT value->>'id' FROM json_each(?1))`
 
 /** The table of installed plugins (M5). */
-export function createManifestStore(
-  database: Database,
-  clock: { readonly nowMs: () => number },
-): ManifestStore {
+export function createManifestStore(database: Database, clock: { readonly nowMs: () => number }) {
   return {
-    async syncBundled(bundled) {
+    /**
+     * Brings the table up to date with the plugins that ship with this version of the Worker. A repeated call changes
+     * nothing.
+     */
+    async syncBundled(bundled: readonly Omit<ManifestRecord, 'tier'>[]): Promise<void> {
       const values = [JSON.stringify(bundled), clock.nowMs()] as const
       await database.batch(
         [upsert, removeOthers].map((sql) => database.prepare(sql).bind(...values)),
       )
     },
-    async list() {
+    async list(): Promise<readonly ManifestRecord[]> {
       const sql = 'SELECT id, version, hash, tier, manifest, state FROM manifests ORDER BY id'
-      const { results } = await database.prepare(sql).all<ManifestRow>()
+      const { results } = await database
+        .prepare(sql)
+        .all<ManifestRecord & { readonly manifest: string }>()
       return results.map((row) => ({ ...row, manifest: JSON.parse(row.manifest) as unknown }))
     },
   }
 }
-
-type ManifestRow = Omit<ManifestRecord, 'manifest'> & { readonly manifest: string }

@@ -6,10 +6,25 @@ import type {
   PluginRow,
   PluginVersion,
 } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { Database } from '#platform/d1/database.ts'
+import { reached } from '#platform/d1/database.ts'
+
+/** Creates the reader of rows; it throws `request_unavailable` while the database is away. */
+export const readerOf =
+  (database: Database) =>
+  async <Row>(sql: string, ...values: readonly (string | number)[]): Promise<readonly Row[]> => {
+    const query = () =>
+      database
+        .prepare(sql)
+        .bind(...values)
+        .all<Row>()
+    return (await reached(query)).results
+  }
 
 /** Columns of `manifests`, as `toRow` reads them and `toColumns` writes them. */
 export const rowColumns =
-  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner, waiting, told_hash'
+  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, ' +
+  'owner, waiting, told_hash'
 /** Columns of `plugin_versions` for a list, and all columns. */
 export const listedColumns =
   'plugin, hash, version, tier, source, signer, installed_by, installed_at_ms'

@@ -1,9 +1,8 @@
 import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import type { PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import { bundleRows } from './bundles.ts'
-import { createChangeFacts, versionOf } from './change-facts.ts'
+import { createChangeFacts, versionOf, rowOf } from './change-facts.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
 import { createGenerations, generationRows } from './generations.ts'
 import { mcpServerRow } from '#features/mcp-servers/store/mcp-servers.ts'
@@ -20,6 +19,7 @@ import {
   type ListedVersionRow,
   type Row,
   type VersionRow,
+  readerOf,
 } from './plugin-rows.ts'
 
 /**
@@ -30,7 +30,10 @@ const generationThen = `
   SELECT coalesce((SELECT min(number) - 1 FROM generations WHERE made_at_ms > ?1),
     (SELECT max(number) FROM generations), 0)`
 
-/** Every kind of pin that has a stored body names it by `hash`. D1 allows no long UNION. */
+/**
+ * Bundles that no extension, version or recent generation names any more. Every kind of pin that has a stored body
+ * names it by `hash`. D1 allows no long UNION.
+ */
 const unnamed = `
   SELECT hash FROM plugin_bundles WHERE part = 0 AND saved_at_ms < ?1
     AND hash NOT IN (SELECT hash FROM manifests WHERE state <> 'removed')
@@ -42,20 +45,9 @@ const unnamed = `
       WHERE pin->>'hash' IS NOT NULL AND (until IS NULL OR until > (${generationThen})))
   LIMIT ?2`
 
-/** Finds bundles that no extension, version or recent generation names any more. */
-export function createKeptVersions(database: Database): Pick<PluginStore, 'unnamed'> {
-  return {
-    async unnamed(beforeMs, limit) {
-      const { results } = await reached(() =>
-        database.prepare(unnamed).bind(beforeMs, limit).all<{ readonly hash: string }>(),
-      )
-      return results.map(({ hash }) => hash)
-    },
-  }
-}
-
 const upsert = `
-  INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+  INSERT INTO manifests (${rowColumns}, updated_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
   ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
     problem, owner, waiting, told_hash, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`
 // Uploading the same bundle again changes nothing of its version, except that a signature may be added. A collected
@@ -63,13 +55,13 @@ const upsert = `
 const insertVersion = `
   INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
   ON CONFLICT (plugin, hash) DO UPDATE SET
-    tier = iif(?6 IS NULL AND collected_at_ms IS NULL, tier, ?4), signer = iif(?6 IS NULL AND collected_at_ms IS NULL, signer, ?6),
+    tier = iif(?6 IS NULL AND collected_at_ms IS NULL, tier, ?4),
+    signer = iif(?6 IS NULL AND collected_at_ms IS NULL, signer, ?6),
     installed_by = iif(collected_at_ms IS NULL, installed_by, ?7),
     installed_at_ms = iif(collected_at_ms IS NULL, installed_at_ms, ?8),
     source = iif(collected_at_ms IS NULL, source, ?5), manifest = ?9, size_bytes = ?10, collected_at_ms = NULL
   WHERE ?6 IS NOT NULL OR collected_at_ms IS NOT NULL`
 
-const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
 const versionsOf = `
   SELECT ${listedColumns} FROM plugin_versions WHERE plugin = ?1 AND collected_at_ms IS NULL
   ORDER BY installed_at_ms DESC, hash LIMIT 100`
@@ -78,15 +70,7 @@ const manifestsAtOnce = 50
 
 /** The tables of installed plugins, their versions, and the generations. */
 export function createPluginStore(database: Database): PluginStore {
-  const all = async <Row>(sql: string, ...values: readonly (string | number | null)[]) => {
-    const { results } = await reached(() =>
-      database
-        .prepare(sql)
-        .bind(...values)
-        .all<Row>(),
-    )
-    return results
-  }
+  const all = readerOf(database)
   return {
     async find(id) {
       const [row] = await all<Row>(rowOf, id)
@@ -143,7 +127,11 @@ export function createPluginStore(database: Database): PluginStore {
       return found
     },
     facts: createChangeFacts(database),
-    ...createKeptVersions(database),
+    async unnamed(beforeMs, limit) {
+      return (await all<{ readonly hash: string }>(unnamed, beforeMs, limit)).map(
+        ({ hash }) => hash,
+      )
+    },
     ...createGenerations(database),
     async commit({ rows, version, bundle, servers = [], generation, event, view, ...change }) {
       const { principal, atMs } = event

@@ -8,7 +8,8 @@ import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
 import { newIsolateNanoUsd } from '../capabilities/granted-isolate.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
-type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
+/** The parts of an entry that say what its code may spend. */
+export type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
 
 /** Placeholder until the directory of agents, which knows all tools, sets the tools of `uses_tools`. */
 const nothing: InnerReach['resolve'] = () => undefined
@@ -48,7 +49,7 @@ export function spendingOfAgent({ limits }: AgentManifest): Spending {
 export function withIsolateFee(
   { parts }: LoadedPlugin,
   spending: Spending,
-  { meter }: Pick<CapabilityDeps, 'meter'>,
+  { meter }: CapabilityDeps,
 ): Spending {
   const { spends } = spending
   if (!meter || meter.priceNanoUsd === 0 || !parts.isolateId) return spending

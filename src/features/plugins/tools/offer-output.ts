@@ -5,7 +5,7 @@ import { contentBlockSchema } from '#runtime/kernel/types/content.ts'
 import { type ContentBlock, type RichOutput } from '../types/content.ts'
 import type { Json } from '#contracts/json.ts'
 import { NotJsonError, toJson } from '../sandbox/json-border.ts'
-import { OutputError } from '../sandbox/output-error.ts'
+import { OutputError } from '../types/plugin-output.ts'
 
 const content = z.lazy(() =>
   z.union([
@@ -86,7 +86,8 @@ export function toPromptOutput(answer: unknown): RichOutput {
   }
 }
 
-function toPlain(answer: unknown): Json {
+/** A copy of the answer as JSON. Throws OutputError. */
+export function toPlain(answer: unknown): Json {
   try {
     return toJson(answer)
   } catch (error) {

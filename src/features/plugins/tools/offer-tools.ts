@@ -13,7 +13,7 @@ import {
 import { matchUriTemplate } from '../types/uri-template.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { toPromptOutput, toResourceOutput } from './offer-output.ts'
-import { InputError } from '../sandbox/output-error.ts'
+import { InputError } from '../types/plugin-output.ts'
 import type { HostedFunction, HostedParts } from '../sandbox/plugin-parts.ts'
 
 const maxListedChars = 1_500

@@ -1,5 +1,6 @@
 import type { JsonObject, Json } from '#contracts/json.ts'
 import { first } from '#contracts/visible-text.ts'
+import { isFields } from '#contracts/foreign-json.ts'
 
 /** Limits for the definitions that plugins and remote servers show to people and models. */
 export const definitionCaps = {
@@ -26,7 +27,7 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
   if (depth > definitionCaps.maxSchemaDepth)
     return `its ${which} is nested deeper than ${definitionCaps.maxSchemaDepth} levels`
   if (Array.isArray(node)) return first(node, (one) => nodeProblem(which, one, depth + 1))
-  if (!isObject(node)) return undefined
+  if (!isFields(node)) return undefined
   if (['$ref', '$dynamicRef', '$recursiveRef'].some((keyword) => isElsewhere(node[keyword])))
     return `its ${which} refers to a schema elsewhere`
   return first(Object.values(node), (one) => nodeProblem(which, one, depth + 1))
@@ -38,10 +39,7 @@ const isElsewhere = (ref: Json | undefined) => typeof ref === 'string' && !ref.s
 export const hasLongName = (value: Json): boolean =>
   Array.isArray(value)
     ? value.some(hasLongName)
-    : isObject(value) &&
+    : isFields(value) &&
       Object.entries(value).some(
         ([name, part]) => name.length > definitionCaps.maxPropertyChars || hasLongName(part),
       )
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -92,7 +92,10 @@ const placed = (place: string, names: readonly string[] = [], form: RegExp) =>
 function hostProblem(place: string, host: string): string | undefined {
   if (host.length <= 253 && hostForm.test(host)) {
     if (isReachableHost(host)) return undefined
-    return `${place}: ${JSON.stringify(host)} is not public: no call reaches a private address, or a name of a machine's own network, whatever is granted`
+    return (
+      `${place}: ${JSON.stringify(host)} is not public: no call reaches a private address, or a name ` +
+      "of a machine's own network, whatever is granted"
+    )
   }
   const why = host.startsWith('*.')
     ? 'a star before a name grants nothing; name each host'

@@ -1,4 +1,9 @@
 import type { MemoryEntry } from '#contracts/space.ts'
+import type { MemoryScope, NotePlace } from '#contracts/long-term.ts'
+
+/** The place of a scope; `agent` names the agent for that scope. */
+export const placeOf = (scope: MemoryScope, agent: string): NotePlace =>
+  scope === 'agent' ? `agent:${agent}` : scope
 
 /** A stream that the agent declares; the scratchpad if absent. */
 interface OfStream {

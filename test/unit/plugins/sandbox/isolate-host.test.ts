@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import { loadPlugins } from '../../../../src/features/plugins/loading/in-process-host.ts'
-import { createCodeSource } from '../../../../src/features/plugins/sandbox/code-source.ts'
+import { createCodeSource } from '../../../../src/features/plugins/sandbox/worker-code.ts'
 import {
   createIsolateHost,
   type PluginRunnerStub,

@@ -3,7 +3,7 @@ import {
   createReplyRedactor,
   maxSearchWork,
 } from '../../../../src/features/plugins/secrets/reply-redactor.ts'
-import { maxSecrets } from '../../../../src/features/plugins/types/manifest-grants.ts'
+import { maxSecrets } from '../../../../src/features/plugins/admission/parse-bundle.ts'
 
 const odd = 'kéy-7/"Q&z+9\\ü😀_end'
 const token = 'sk_live_51Hq8ZxKTbN0'

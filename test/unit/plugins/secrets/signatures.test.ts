@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { requestSchemes } from '#contracts/manifest/manifest.ts'
-import { type SignedRequest } from '../../../../src/features/plugins/types/signature-scheme.ts'
 import {
+  type SignedRequest,
   signRequest,
   verifyEd25519,
   verifyRequest,

@@ -3,6 +3,7 @@ import { headOf } from '#contracts/cut.ts'
 import type { RequestedGrants } from '#contracts/manifest/manifest.ts'
 import type { ToolManifest } from '../../types/manifest.ts'
 import { jsonSizeBytes, toJson } from '../../sandbox/json-border.ts'
+import { failed } from '../../types/plugin-output.ts'
 
 const maxSqlChars = 50_000
 
@@ -28,36 +29,32 @@ const pieces = [
   { begins: '/*', ends: '*/' },
 ] as const
 
-/** One statement that a plugin may run. */
-interface SqlStatement {
-  /** The first word, in capitals. */
-  readonly kind: string
-  /** The statement without its final semicolon. */
-  readonly text: string
-}
-
 /**
  * Checks that a text is one statement of a kind that the access allows.
  *
+ * @returns Its first word in capitals, and the statement without its final semicolon.
  * @throws ToolError with the reason, for the model.
  */
-function parseStatement(sql: unknown, access: 'read' | 'write'): SqlStatement {
-  const { bare, text } = withoutQuoted(sql)
+function parseStatement(sql: unknown, access: 'read' | 'write') {
+  const { bare, text } = withoutQuoted(parseText(sql))
   const kind = /^\s*([a-z]+)/i.exec(bare)?.[1]?.toUpperCase() ?? ''
   if (readers.has(kind) || (access === 'write' && writers.has(kind))) return { kind, text }
   if (writers.has(kind))
     throw refused(`${kind} writes, and this may only read: SELECT, WITH, VALUES or EXPLAIN`)
-  throw refused(
-    `${kind || 'this'} is no statement that runs here: ${[...readers].join(', ')}${access === 'write' ? `, ${[...writers].join(', ')}` : ''}`,
-  )
+  const running = [...readers, ...(access === 'write' ? writers : [])].join(', ')
+  throw refused(`${kind || 'this'} is no statement that runs here: ${running}`)
 }
 
-/** The statement, and the same text with spaces in place of comments and quoted texts. */
-function withoutQuoted(sql: unknown): { readonly bare: string; readonly text: string } {
+function parseText(sql: unknown): string {
   if (typeof sql !== 'string' || sql.length > maxSqlChars)
     throw refused(`a statement is a text of at most ${maxSqlChars} characters`)
   // SQLite stops at a NUL, so the checked text would not be the text that runs.
   if (sql.includes('\0')) throw refused('it has a NUL character')
+  return sql
+}
+
+/** The statement, and the same text with spaces in place of comments and quoted texts. */
+function withoutQuoted(sql: string) {
   let bare = ''
   let end: number | undefined
   for (let at = 0; at < sql.length;) {
@@ -92,9 +89,7 @@ function endOf(sql: string, start: number, { begins, ends }: (typeof pieces)[num
   }
 }
 
-function refused(why: string): ToolError {
-  return new ToolError('tool_failed', { message: `The SQL was not run: ${why}.` })
-}
+const refused = (why: string): ToolError => failed(`The SQL was not run: ${why}.`)
 
 const maxRows = 1_000
 const maxBytes = 256 * 1024
@@ -173,9 +168,7 @@ function parseParameters(parameters: unknown): (string | number | null)[] {
     value === null || typeof value === 'string' || Number.isFinite(value)
   if (Array.isArray(parameters) && parameters.length <= maxParameters && parameters.every(isValue))
     return parameters
-  throw new ToolError('tool_failed', {
-    message: `parameters: a list of at most ${maxParameters} texts, numbers and nulls.`,
-  })
+  throw failed(`parameters: a list of at most ${maxParameters} texts, numbers and nulls.`)
 }
 
 async function run(database: PluginD1, sql: string, values: (string | number | null)[]) {
@@ -194,10 +187,9 @@ function toFailure(error: unknown): ToolError {
   const text = error instanceof Error ? error.message : ''
   const said = /^D1_ERROR: (.*?)(?:: SQLITE_\w+.*)?$/s.exec(text)?.[1]
   const isSqlite = said !== undefined && /SQLITE_/.test(text)
-  return new ToolError('tool_failed', {
-    message: isSqlite ? `SQLite: ${headOf(said, 300)}` : 'The database did not answer.',
-    transient: !isSqlite,
-  })
+  return isSqlite
+    ? failed(`SQLite: ${headOf(said, 300)}`)
+    : failed('The database did not answer.', true)
 }
 
 function capped(results: readonly unknown[]): {
@@ -215,8 +207,8 @@ function capped(results: readonly unknown[]): {
   return { rows, truncated: results.length > maxRows }
 }
 
-function noDatabase(binding: string): ToolError {
-  return new ToolError('tool_failed', {
-    message: `There is no database "${binding}" for plugins. Its operator adds a [[d1_databases]] section with binding = "${binding}" to wrangler.toml, sets ISOLA_SQL_DATABASES=${binding} and deploys again.`,
-  })
-}
+const noDatabase = (binding: string): ToolError =>
+  failed(
+    `There is no database "${binding}" for plugins. Its operator adds a [[d1_databases]] section with ` +
+      `binding = "${binding}" to wrangler.toml, sets ISOLA_SQL_DATABASES=${binding} and deploys again.`,
+  )

@@ -1,6 +1,5 @@
 import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
-import { pluginServiceParts } from '../../types/naming.ts'
-import type { PluginServiceApi } from '../../types/plugin-service.ts'
+import { pluginServiceParts, type PluginServiceApi } from '../../types/plugin-service.ts'
 import type { PrincipalApi } from '#runtime/session/types/principal.ts'
 import type { AskStorage } from './granted-storage.ts'
 
@@ -9,6 +8,9 @@ interface Namespace {
   readonly getByName: (name: string) => unknown
 }
 
+/** Storage that outlives a session tree: a principal's, for all of its sessions, or the whole deployment's. */
+export type ScopedStorage = ReturnType<typeof createScopedStorage>
+
 /** The objects with plugin storage beyond a session. */
 export interface ScopedStorageOptions {
   readonly principals: Namespace
@@ -16,24 +18,11 @@ export interface ScopedStorageOptions {
   readonly sha256: (text: string) => string
 }
 
-/** Storage that outlives a session tree: a principal's, for all of its sessions, or the whole deployment's. */
-export interface ScopedStorage {
-  readonly ofPrincipal: (principal: string) => AskStorage
-  /** An object of its own for each plugin. */
-  readonly ofPlugin: (plugin: string) => AskStorage
-  /** Deletes all values of a plugin for the deployment and for these principals. A repeated call changes nothing. */
-  readonly clear: (plugin: string, principals: readonly string[]) => Promise<void>
-}
-
 /** Each plugin has its own space in an object, whose name it cannot choose. */
 export const spaceOf = (plugin: string): string => `plugin:${plugin}`
 
 /** Storage of plugins in the objects of principals and of plugins. Rejects as the call to the object does. */
-export function createScopedStorage({
-  principals,
-  services,
-  sha256,
-}: ScopedStorageOptions): ScopedStorage {
+export function createScopedStorage({ principals, services, sha256 }: ScopedStorageOptions) {
   // A stub whose object was reset stays broken: each request takes a new one.
   const ofPrincipal = (principal: string): AskStorage => {
     const name = sha256(lengthPrefixed(principalParts(principal)))
@@ -45,8 +34,10 @@ export function createScopedStorage({
   }
   return {
     ofPrincipal,
+    /** An object of its own for each plugin. */
     ofPlugin,
-    async clear(plugin, of) {
+    /** Deletes all values of a plugin for the deployment and for these principals. A repeated call changes nothing. */
+    async clear(plugin: string, of: readonly string[]): Promise<void> {
       const all = [ofPlugin(plugin), ...of.map(ofPrincipal)]
       for (const ask of all) await ask({ verb: 'clear', space: spaceOf(plugin) })
     },

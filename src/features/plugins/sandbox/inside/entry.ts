@@ -9,27 +9,23 @@ import { describeParts, loadedParts, LoadFault, loadParts, type About } from './
 /** The longest time that a tool may declare. */
 const maxCallMs = 600_000
 
+/** The members of a plugin whose functions are called by name, by the word for one of them. */
+const members = {
+  tool: 'tools',
+  provider: 'providers',
+  resource: 'resources',
+  prompt: 'prompts',
+} as const
+
+type Work =
+  | { readonly do: keyof typeof members; readonly name: string; readonly input: never }
+  | { readonly do: 'agent'; readonly request: { readonly task: string; readonly context?: string } }
+  | { readonly do: 'hook'; readonly on: string; readonly events: readonly HookEvent[] }
+  | { readonly do: 'schedule' }
+
 interface Job {
   readonly about: About
-  readonly work:
-    | { readonly do: 'inspect' }
-    | {
-        readonly do: 'tool' | 'provider'
-        readonly name: string
-        readonly input: Record<string, unknown>
-      }
-    | {
-        readonly do: 'resource'
-        readonly name: string
-        readonly input: { readonly uri: string } & Record<string, string>
-      }
-    | { readonly do: 'prompt'; readonly name: string; readonly input: Record<string, string> }
-    | {
-        readonly do: 'agent'
-        readonly request: { readonly task: string; readonly context?: string }
-      }
-    | { readonly do: 'hook'; readonly on: string; readonly events: readonly HookEvent[] }
-    | { readonly do: 'schedule' }
+  readonly work: Work | { readonly do: 'inspect' }
   readonly idempotencyKey: string
   /** The nonce of this call's secret placeholders. */
   readonly nonce: string
@@ -81,42 +77,31 @@ async function work(job: Job, stubs: CallStubs): Promise<unknown> {
   }
 }
 
-type Run = (capabilities: Capabilities) => unknown
-
-function toRun(parts: PluginParts, wanted: Exclude<Job['work'], { do: 'inspect' }>): Run {
+function toRun(parts: PluginParts, wanted: Work): (can: Capabilities) => unknown {
   switch (wanted.do) {
-    case 'tool': {
-      const run = ownFunction(parts.tools, 'tools', wanted.name)
-      return (capabilities) => run(wanted.input, capabilities)
-    }
-    case 'provider': {
-      const answer = ownFunction(parts.providers, 'providers', wanted.name)
-      return (capabilities) => answer(wanted.input, capabilities)
-    }
-    case 'resource': {
-      const read = ownFunction(parts.resources, 'resources', wanted.name)
-      return (capabilities) => read(wanted.input, capabilities)
-    }
-    case 'prompt': {
-      const make = ownFunction(parts.prompts, 'prompts', wanted.name)
-      return (capabilities) => make(wanted.input, capabilities)
-    }
     case 'hook': {
       const hook = ownFunction(parts.hooks, 'hooks', wanted.on)
-      return (capabilities) => runHookBatch(hook, wanted.events, capabilities)
+      return (can) => runHookBatch(hook, wanted.events, can)
     }
     case 'agent': {
       const { agent } = parts
       if (typeof agent?.invoke !== 'function') throw missing('agent.invoke')
-      return (capabilities) => agent.invoke(wanted.request, capabilities)
+      return (can) => agent.invoke(wanted.request, can)
     }
     case 'schedule': {
       const { schedule } = parts
       if (typeof schedule?.execute !== 'function') throw missing('schedule.execute')
-      return (capabilities) => schedule.execute(capabilities)
+      return (can) => schedule.execute(can)
+    }
+    default: {
+      const member = members[wanted.do]
+      const run = ownFunction<NamedFunction>(parts[member], member, wanted.name)
+      return (can) => run(wanted.input, can)
     }
   }
 }
+
+type NamedFunction = (input: never, can: Capabilities) => Promise<unknown>
 
 function ownFunction<T>(
   functions: Readonly<Record<string, T>> = {},

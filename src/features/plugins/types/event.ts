@@ -1,3 +1,0 @@
-import type { EventDraft } from '#contracts/event.ts'
-
-export type Emit = (event: EventDraft) => void
