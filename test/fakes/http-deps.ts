@@ -23,7 +23,7 @@ import { createTrustAdministration } from '../../src/features/access/trust-admin
 import { createSealing } from '../../src/features/access/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/features/access/secrets/secret-administration.ts'
 import { createHttpApp, type AppDeps } from '../../src/surfaces/http/app.ts'
-import type { GoneClient } from '../../src/platform/routes/gone-client.ts'
+import type { GoneClient } from '../../src/platform/routes/types.ts'
 import { routeTable, type RouteDeps } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/runtime/session/entry/compose.ts'
 import type { ErrorBody } from '../../src/platform/routes/errors.ts'

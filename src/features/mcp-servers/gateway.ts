@@ -109,7 +109,9 @@ async function rotateOne(
       const done = fromReply(await at(id, principal).reseal())
       rotated += done.rotated
       current += done.current
-      const message = `No key opens the sign-in${of} at the MCP server ${id}. Sign in again: isola mcp login ${id}${mine}`
+      const message =
+        `No key opens the sign-in${of} at the MCP server ${id}. Sign in again: isola ` +
+        `mcp login ${id}${mine}`
       if (done.locked > 0) failed.push({ name, message })
     } catch (error) {
       onFault(error)

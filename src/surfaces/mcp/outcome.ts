@@ -95,7 +95,10 @@ const toWait = ({
 function waitText({ id, session }: RunView, pauses: readonly PauseView[]): string {
   const limit = pauses.find(({ reached }) => reached?.limit !== undefined)?.reached
   if (limit)
-    return `${limit.message} Raise it with POST /api/sessions/${session}/runs/${id}/limits, then ask isola__run_status with session ${session} and run ${id}.`
+    return (
+      `${limit.message} Raise it with POST /api/sessions/${session}/runs/${id}/limits, then ask ` +
+      `isola__run_status with session ${session} and run ${id}.`
+    )
   const what = pauses
     .map(({ kind, tool, reached }) => reached?.message ?? `${kind} (${tool})`)
     .join(', ')

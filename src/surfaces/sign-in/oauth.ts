@@ -79,7 +79,10 @@ export function refusalPage(message: string): string {
 
 function scopeRow(scope: Scope, { ticked }: Consent): string {
   const checked = ticked.includes(scope) ? ' checked' : ''
-  return `<label><input type="checkbox" name="scope" value="${scope}"${checked}> ${scope}<small>${meanings[scope]}</small></label>`
+  return (
+    `<label><input type="checkbox" name="scope" value="${scope}"${checked}> ` +
+    `${scope}<small>${meanings[scope]}</small></label>`
+  )
 }
 
 const maxNameChars = 100

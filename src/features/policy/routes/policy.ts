@@ -67,7 +67,8 @@ async function refuseTooLong(
     )
   throw invalidField(
     'policy.pinned',
-    `the orchestrator's prompt has ${most} tokens at most, which leaves no room for ${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`,
+    `the orchestrator's prompt has ${most} tokens at most, which leaves no room for ` +
+      `${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`,
   )
 }
 
