@@ -1,3 +1,4 @@
+import openApi from '../../docs/openapi.json'
 import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
 import { createTryPolicy } from '../../src/features/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
@@ -12,12 +13,7 @@ import type { ModelProvider } from '../../src/contracts/model.ts'
 import type { AuditQuery } from '../../src/features/record/types/operations.ts'
 import type { SessionQuery } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
-import type {
-  ParkedView,
-  RunOutcome,
-  RunView,
-  SessionTree,
-} from '../../src/runtime/session/types/session-view.ts'
+import type { ParkedView, RunOutcome, RunView, SessionTree } from '../../src/runtime/session/types/session-view.ts'
 import type { SessionApi, SessionGateway } from '../../src/runtime/session/types/session-api.ts'
 import type { SubmitRequest, SubmitReceipt } from '../../src/runtime/session/types/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
@@ -27,7 +23,7 @@ import { createTrustAdministration } from '../../src/features/access/trust-admin
 import { createSealing } from '../../src/features/access/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/features/access/secrets/secret-administration.ts'
 import { createHttpApp, type AppDeps } from '../../src/surfaces/http/app.ts'
-import type { GoneClient } from '../../src/platform/routes/gone-client.ts'
+import type { GoneClient } from '../../src/platform/routes/types.ts'
 import { routeTable, type RouteDeps } from '../../src/routes.gen.ts'
 import { composeEntry } from '../../src/runtime/session/entry/run-input.ts'
 import type { ErrorBody } from '../../src/platform/routes/errors.ts'
@@ -36,7 +32,6 @@ import { createFakeKnowledge, createFakeLongTerm } from './long-term.ts'
 import { createMemoryTrust } from './trust.ts'
 import { shelfOf } from './skills.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
-import openApi from '../../docs/openapi.json' with { type: 'json' }
 
 /** The dependencies of the app and all of its routes. */
 type HttpDeps = AppDeps & RouteDeps

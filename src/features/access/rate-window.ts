@@ -20,7 +20,9 @@ export function createRateWindow(storage: PrincipalStorage) {
     const ended = 'DELETE FROM rate_calls WHERE at_ms <= ? OR at_ms > ?'
     sql.exec(ended, nowMs - rateWindowMs, nowMs + rateWindowMs)
     const waits = rules.map(({ key, most }) => {
-      const query = `SELECT count(*) AS calls, coalesce(min(at_ms), 0) AS since FROM rate_calls WHERE key = ? AND call <> ?`
+      const query =
+        'SELECT count(*) AS calls, coalesce(min(at_ms), 0) AS since FROM rate_calls WHERE ' +
+        'key = ? AND call <> ?'
       const { calls, since } = sql.exec(query, key, call).toArray()[0] ?? {}
       if (Number(calls ?? 0) < most) return 0
       return Number(calls ?? 0) === 0 ? rateWindowMs : Number(since) + rateWindowMs - nowMs

@@ -7,7 +7,7 @@ import { defaultListLimit } from '#platform/routes/queries.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { operators } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { atMs, count, text, usd, warnings } from '#platform/routes/shapes.ts'
+import { atMs, count, text, usd, warnings, reply } from '#platform/routes/shapes.ts'
 import { warningsOf } from '#platform/routes/limits.ts'
 import { toNewKey, toRightsChange, toRotation, type KeyDeps } from './routes/read-request.ts'
 import {
@@ -51,7 +51,7 @@ export default [
     roles: operators,
     summary: 'Lists keys, newest first, ended ones too; never a key itself.',
     query: keysQuery,
-    replies: { 200: { is: 'The keys.', json: z.object({ keys: z.array(keyView) }) } },
+    replies: reply(200, 'The keys.', z.object({ keys: z.array(keyView) })),
     needsAgents: true,
     async handle({ keys, sources }: KeyDeps, { query: { principal, limit = defaultListLimit } }) {
       const all = await keys.list({ limit, ...(principal !== undefined && { principal }) })
@@ -62,7 +62,7 @@ export default [
     roles: operators,
     summary: 'Makes a key, and its principal if there is none.',
     body: addKeyRequest,
-    replies: { 201: { is: 'The key.', json: issuedKey } },
+    replies: reply(201, 'The key.', issuedKey),
     errors: [404, 409],
     needsAgents: true,
     async handle(deps: KeyDeps, { body, by }) {
@@ -74,7 +74,7 @@ export default [
     summary: 'Ends a key with the next request.',
     params: { key: keyId },
     body: noBody,
-    replies: { 200: { is: 'The key as it then is.', json: keyView } },
+    replies: reply(200, 'The key as it then is.', keyView),
     check: refuseMalformed,
     async handle({ keys, sources }: KeyDeps, { params, by }) {
       return shownKey(await keys.revoke(params.key, by()), sources.clock.nowMs())
@@ -86,7 +86,7 @@ export default [
       'Makes a new key for the same principal; the old one ends at once, or after `graceMs`.',
     params: { key: keyId },
     body: rotateKeyRequest.optional(),
-    replies: { 201: { is: 'The new key.', json: issuedKey } },
+    replies: reply(201, 'The new key.', issuedKey),
     errors: [409],
     check: refuseMalformed,
     async handle(deps: KeyDeps, { params, body, by }) {
@@ -98,9 +98,7 @@ export default [
     summary: 'Changes what a principal may, for each of its keys.',
     params: { principal: 'Its name.' },
     body: changePrincipalRequest,
-    replies: {
-      200: { is: 'What it then may.', json: z.object({ principal: text, ...rights, warnings }) },
-    },
+    replies: reply(200, 'What it then may.', z.object({ principal: text, ...rights, warnings })),
     errors: [409],
     needsAgents: true,
     async handle(deps: KeyDeps, { params: { principal }, body, by }) {

@@ -25,7 +25,9 @@ export function tellEnds({ keys, grants, principals }: ToldEndsOptions): {
       principals.report({
         kind: 'delivery_behind',
         session: '',
-        message: `What goes on with a key or sign-in of ${owner} that was taken back is told later: ${errorMessage(error)}`,
+        message:
+          `What goes on with a key or sign-in of ${owner} that was taken back is told later: ` +
+          `${errorMessage(error)}`,
       }),
     )
   }

@@ -3,7 +3,7 @@ import { approvalEntrySchema } from '#runtime/session/types/approval.ts'
 import { defaultListLimit } from '#platform/routes/queries.ts'
 import { installers, pluginReaders } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { flag, text } from '#platform/routes/shapes.ts'
+import { flag, text, reply } from '#platform/routes/shapes.ts'
 import { requireApprove } from '#runtime/session/requests/for-others.ts'
 import { pause, runView } from '#runtime/session/requests/run-replies.ts'
 import { decideEntry, decideTogether, findEntry, pauseOf, type InboxDeps } from './routes/inbox.ts'
@@ -22,15 +22,14 @@ export default [
     roles: pluginReaders,
     summary: 'Lists calls that wait for a yes, of all sessions, newest first.',
     query: approvalsQuery,
-    replies: {
-      200: {
-        is: 'A page of them, as the record has them: a moment old. An author sees those that wait for an author.',
-        json: z.object({
-          approvals: z.array(entry),
-          next: text.optional().describe('There may be more: send it as `after`.'),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'A page of them, as the record has them: a moment old. An author sees those that wait for an author.',
+      z.object({
+        approvals: z.array(entry),
+        next: text.optional().describe('There may be more: send it as `after`.'),
+      }),
+    ),
     async handle({ approvals }: InboxDeps, { query, caller }) {
       const { state = 'open', limit = defaultListLimit, after, ...more } = query
       const [atMs, id] = after?.split('-') ?? []
@@ -49,21 +48,20 @@ export default [
     summary:
       'Decides about several calls of one shape, each by the hash of its arguments. Each has an outcome of its own.',
     body: inboxDecisions,
-    replies: {
-      200: {
-        is: 'What became of each, in the order of the request.',
-        json: z.object({
-          decided: z.array(
-            z.object({
-              id: text,
-              ok: flag,
-              code: text.optional(),
-              message: text.optional().describe('Why it was not taken.'),
-            }),
-          ),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'What became of each, in the order of the request.',
+      z.object({
+        decided: z.array(
+          z.object({
+            id: text,
+            ok: flag,
+            code: text.optional(),
+            message: text.optional().describe('Why it was not taken.'),
+          }),
+        ),
+      }),
+    ),
     errors: [409],
     handle: (deps: InboxDeps, request) => decideTogether(deps, request, request.body),
   }),
@@ -71,12 +69,11 @@ export default [
     roles: pluginReaders,
     summary: 'A call that waits or waited for a yes.',
     params: { id },
-    replies: {
-      200: {
-        is: 'It, with its arguments as its session has them while it waits.',
-        json: entry.extend({ pause: pause.nullable() }),
-      },
-    },
+    replies: reply(
+      200,
+      'It, with its arguments as its session has them while it waits.',
+      entry.extend({ pause: pause.nullable() }),
+    ),
     async handle(deps: InboxDeps, { params, caller }) {
       const found = await findEntry(deps, caller, params.id)
       return { ...found, pause: (await pauseOf(deps, found)) ?? null }
@@ -87,7 +84,7 @@ export default [
     summary: 'Decides about it, as in its session. Without `argsHash` the one of the entry counts.',
     params: { id },
     body: inboxDecision,
-    replies: { 200: { is: 'The run as it then is.', json: runView } },
+    replies: reply(200, 'The run as it then is.', runView),
     errors: [409],
     async handle(deps: InboxDeps, request) {
       const { params, caller, body: decision } = request

@@ -130,7 +130,8 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       if (config.auth !== 'oauth')
         throw new IsolaError(
           'request_conflict',
-          `"${id}" was added without --oauth: it has no sign-in. Look at its headers, or add it again with --oauth --replace.`,
+          `"${id}" was added without --oauth: it has no sign-in. Look at its headers, or add it again ` +
+            'with --oauth --replace.',
         )
       return fromReply(await at(id).login(config, origin))
     },

@@ -94,7 +94,8 @@ export const notSignedIn: Readonly<Record<McpServerConfig['auth'], (server: stri
   oauth: (server) =>
     `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`,
   principal: (server) =>
-    `At the MCP server ${server} each signs in for themselves, and whoever this is for has not. They can: isola mcp login ${server} --mine`,
+    `At the MCP server ${server} each signs in for themselves, and whoever this is for has not. They ` +
+    `can: isola mcp login ${server} --mine`,
   headers: (server) =>
     `The MCP server ${server} answered with HTTP 401: look at its headers, or add it again with --oauth --replace.`,
 }

@@ -52,7 +52,8 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
         const pin = same && !lost.has(same.hash) ? same : undefined
         if (same && !pin)
           notes.push(
-            `The MCP server "${row.id}" stays off: what was approved of it then is not kept any more. isola mcp approve ${row.id}`,
+            `The MCP server "${row.id}" stays off: what was approved of it then is not kept any more. ` +
+              `isola mcp approve ${row.id}`,
           )
         if (named && !same)
           notes.push(`The MCP server "${row.id}" stays off: it was added anew since.`)
@@ -193,7 +194,8 @@ function checkHeaders({ headers, auth }: McpServerConfig): void {
     if (auth === 'principal' && name.toLowerCase() === 'authorization')
       throw invalidField(
         param,
-        `is what each principal signs in for; leave it out, or add the server without auth: principal (--each-signs-in).`,
+        'is what each principal signs in for; leave it out, or add the server without auth: principal ' +
+          '(--each-signs-in).',
       )
     if (ofTheHost.test(name)) throw invalidField(param, 'is set by the host; leave it out.')
     if (/[^\t\x20-\x7e]/.test(value))

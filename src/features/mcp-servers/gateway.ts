@@ -1,9 +1,4 @@
-import type {
-  McpServerApi,
-  McpServerConfig,
-  McpServerStore,
-  McpServerRow,
-} from '#runtime/catalog/types/mcp.ts'
+import type { McpServerApi, McpServerConfig, McpServerStore, McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
 import { fromReply } from '#contracts/reply.ts'
 import type { Rotation } from '#features/access/types/secrets.ts'
@@ -109,7 +104,9 @@ async function rotateOne(
       const done = fromReply(await at(id, principal).reseal())
       rotated += done.rotated
       current += done.current
-      const message = `No key opens the sign-in${of} at the MCP server ${id}. Sign in again: isola mcp login ${id}${mine}`
+      const message =
+        `No key opens the sign-in${of} at the MCP server ${id}. Sign in again: isola ` +
+        `mcp login ${id}${mine}`
       if (done.locked > 0) failed.push({ name, message })
     } catch (error) {
       onFault(error)

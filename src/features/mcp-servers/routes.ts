@@ -6,13 +6,8 @@ import { changeBy } from '#runtime/session/requests/asker.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import { operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { atMs, count, flag, notes, object, text } from '#platform/routes/shapes.ts'
-import {
-  missingSecrets,
-  notSet,
-  addServerRequest,
-  approveServerRequest,
-} from './routes/requests.ts'
+import { atMs, count, flag, notes, object, text, reply } from '#platform/routes/shapes.ts'
+import { missingSecrets, notSet, addServerRequest, approveServerRequest } from './routes/requests.ts'
 import { begun } from './routes/own-login-routes.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
@@ -101,14 +96,13 @@ export default [
   route('GET /api/operator/mcp', {
     roles: readers,
     summary: 'Lists remote MCP servers.',
-    replies: {
-      200: {
-        is: 'The servers.',
-        json: z.object({
-          servers: z.array(mcpServerSchema.unwrap().extend(row).meta({ id: 'McpServerListing' })),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'The servers.',
+      z.object({
+        servers: z.array(mcpServerSchema.unwrap().extend(row).meta({ id: 'McpServerListing' })),
+      }),
+    ),
     needsAgents: true,
     async handle({ mcp }: McpServerDeps) {
       return { servers: (await mcp.list()).map(inBrief) }
@@ -132,7 +126,7 @@ export default [
     roles: readers,
     summary: 'A server, as it was seen last.',
     params: ofServer.params,
-    replies: { 200: { is: 'The server.', json: server } },
+    replies: reply(200, 'The server.', server),
     needsAgents: true,
     async handle(deps: McpServerDeps, { params, caller }) {
       const view = await deps.mcp.show(params.server, caller.id)
@@ -148,7 +142,7 @@ export default [
     roles: operators,
     summary: 'Asks a server what it has now.',
     ...ofServer,
-    replies: { 200: { is: 'The server.', json: server } },
+    replies: reply(200, 'The server.', server),
     handle: (deps: McpServerDeps, { params, caller }) => lookAt(deps, params.server, caller.id),
   }),
   route('POST /api/operator/mcp/:server/approve', {
@@ -176,9 +170,7 @@ export default [
     summary: 'Takes away every sign-in of one principal at servers where each signs in.',
     params: { principal: 'Its id.' },
     body: noBody,
-    replies: {
-      200: { is: 'It is gone.', json: z.object({ principal: text, servers: z.array(text) }) },
-    },
+    replies: reply(200, 'It is gone.', z.object({ principal: text, servers: z.array(text) })),
     needsAgents: true,
     async handle({ mcp }: McpServerDeps, { params: { principal }, by }) {
       return { principal, servers: await mcp.forget(principal, by()) }

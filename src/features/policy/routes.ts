@@ -7,15 +7,10 @@ import { policyLines, toolPolicySchema } from '#runtime/kernel/types/tool-policy
 import { changeBy } from '#runtime/session/requests/asker.ts'
 import { operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { count, flag, notes, text } from '#platform/routes/shapes.ts'
+import { count, flag, notes, text, reply } from '#platform/routes/shapes.ts'
 import { readExposed, setExposed, type ExposedDeps } from './routes/exposed.ts'
 import { setPolicy, testPolicy, type PolicyDeps } from './routes/policy.ts'
-import {
-  changeNetworkRequest,
-  setExposedRequest,
-  setPolicyRequest,
-  testPolicyRequest,
-} from './routes/requests.ts'
+import { changeNetworkRequest, setExposedRequest, setPolicyRequest, testPolicyRequest } from './routes/requests.ts'
 
 interface NetworkDeps {
   readonly plugins: Pick<PluginAdministration, 'policy' | 'change'>
@@ -43,9 +38,7 @@ export default [
   route('GET /api/operator/policy', {
     roles: readers,
     summary: 'Which tools may be called.',
-    replies: {
-      200: { is: 'The policy.', json: z.object({ generation: count, policy, lines, prompt }) },
-    },
+    replies: reply(200, 'The policy.', z.object({ generation: count, policy, lines, prompt })),
     needsAgents: true,
     async handle({ plugins, agents }: PolicyDeps) {
       const { generation, policy: now } = await plugins.policy()
@@ -57,7 +50,7 @@ export default [
     roles: operators,
     summary: 'Replaces the whole policy.',
     body: setPolicyRequest,
-    replies: { 200: { is: 'It holds.', json: z.object({ generation: count, policy, notes }) } },
+    replies: reply(200, 'It holds.', z.object({ generation: count, policy, notes })),
     errors: [409],
     needsAgents: true,
     handle: (deps: PolicyDeps, request) => setPolicy(deps, request, request.body),
@@ -66,44 +59,39 @@ export default [
     roles: readers,
     summary: 'What the policy says of a call, without making it.',
     body: testPolicyRequest,
-    replies: {
-      200: {
-        is: 'What it says.',
-        json: z.object({
-          tool: text,
-          agent: text,
-          principal: text,
-          isDestructive: flag,
-          verdict: z.enum(['allow', 'ask', 'deny']),
-          reason: z.enum([
-            'allowed',
-            'denied_by_rule',
-            'not_in_allow_list',
-            'host_not_allowed',
-            'destructive',
-            'label',
-          ]),
-          rule: text,
-          about: text.optional().describe('Where a label decided: what somebody is told.'),
-          label: testPolicyRequest.shape.label,
-          sinks: testPolicyRequest.shape.sinks,
-          url: testPolicyRequest.shape.url,
-          rates: toolPolicySchema.shape.rates,
-          approver: approverSchema
-            .optional()
-            .describe('Where somebody is asked: whose yes counts.'),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'What it says.',
+      z.object({
+        tool: text,
+        agent: text,
+        principal: text,
+        isDestructive: flag,
+        verdict: z.enum(['allow', 'ask', 'deny']),
+        reason: z.enum([
+          'allowed',
+          'denied_by_rule',
+          'not_in_allow_list',
+          'host_not_allowed',
+          'destructive',
+          'label',
+        ]),
+        rule: text,
+        about: text.optional().describe('Where a label decided: what somebody is told.'),
+        label: testPolicyRequest.shape.label,
+        sinks: testPolicyRequest.shape.sinks,
+        url: testPolicyRequest.shape.url,
+        rates: toolPolicySchema.shape.rates,
+        approver: approverSchema.optional().describe('Where somebody is asked: whose yes counts.'),
+      }),
+    ),
     needsAgents: true,
     handle: (deps: PolicyDeps, { body }) => testPolicy(deps, body),
   }),
   route('GET /api/operator/http', {
     roles: readers,
     summary: 'Which hosts the `http` tools may reach.',
-    replies: {
-      200: { is: 'The rule.', json: z.object({ generation: count, ...networkRuleSchema.shape }) },
-    },
+    replies: reply(200, 'The rule.', z.object({ generation: count, ...networkRuleSchema.shape })),
     async handle({ plugins }: NetworkDeps) {
       const { generation, policy: now } = await plugins.policy()
       return { generation, ...now.network }
@@ -113,7 +101,7 @@ export default [
     roles: operators,
     summary: 'Opens hosts and closes others.',
     body: changeNetworkRequest,
-    replies: { 200: { is: 'It holds.', json: z.object({ generation: count, notes }) } },
+    replies: reply(200, 'It holds.', z.object({ generation: count, notes })),
     errors: [409],
     async handle({ plugins }: NetworkDeps, request) {
       const { allow, deny, elsewhere } = request.body
@@ -125,9 +113,7 @@ export default [
   route('GET /api/operator/exposed', {
     roles: readers,
     summary: 'What MCP clients are offered.',
-    replies: {
-      200: { is: 'The choice.', json: z.object({ generation: count, exposed, lines, notes }) },
-    },
+    replies: reply(200, 'The choice.', z.object({ generation: count, exposed, lines, notes })),
     needsAgents: true,
     handle: (deps: ExposedDeps) => readExposed(deps),
   }),
@@ -135,7 +121,7 @@ export default [
     roles: operators,
     summary: 'Replaces the whole choice.',
     body: setExposedRequest,
-    replies: { 200: { is: 'It holds.', json: z.object({ generation: count, exposed, notes }) } },
+    replies: reply(200, 'It holds.', z.object({ generation: count, exposed, notes })),
     errors: [409],
     needsAgents: true,
     handle: (deps: ExposedDeps, request) => setExposed(deps, request, request.body),

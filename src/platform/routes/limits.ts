@@ -46,7 +46,9 @@ function smallIn(
 ): readonly string[] {
   const { field = '', limit } = given ?? {}
   if (limit === null || limit === undefined || limit >= usual) return []
-  const about = `${field}: ${textOf(limit)} is under one model call, which may take about ${textOf(usual)} with an answer of 2,048.`
+  const about =
+    `${field}: ${textOf(limit)} is under one model call, which may take about ` +
+    `${textOf(usual)} with an answer of 2,048.`
   return [
     limit < least
       ? `${about} Under about ${textOf(least)} nothing is answered.`

@@ -13,6 +13,13 @@ export const notes = z.array(text).describe('What whoever asked should know.')
 export const json = z.unknown().meta({ id: 'Json', description: 'Any JSON.' })
 export const object = z.record(text, z.unknown()).meta({ id: 'JsonObject' })
 
+/** The one reply of a route, beside its errors: JSON of this shape. `is` says in a few words what it is. */
+export const reply = <const Status extends number, Schema extends z.ZodType>(
+  status: Status,
+  is: string,
+  json: Schema,
+) => ({ [status]: { is, json } }) as Record<Status, { readonly is: string; readonly json: Schema }>
+
 /** The one shape of an error, the same as OpenAI's, with an id to ask about. */
 export const apiError = z
   .object({
@@ -30,7 +37,8 @@ export const apiError = z
 export const diffedLines = z
   .array(text)
   .describe(
-    'In order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, two blanks as it was, `…` for those left out that are as they were.',
+    'In order: `- ` gone, `+ ` new, `< ` moved from here, `> ` moved to here, two blanks as it was, ' +
+      '`…` for those left out that are as they were.',
   )
 
 /** Oddities of the created thing, in words for a person; absent if there are none. */

@@ -4,6 +4,14 @@ import type { Scope } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { OnFault } from './request.ts'
 
+/** A client closed a streamed `/v1` answer before its end. */
+export interface GoneClient {
+  readonly session: string
+  readonly run: string
+  readonly principal: string
+  readonly reader: string
+}
+
 /**
  * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing, wrong, expired and
  * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_rate_limited` (too many

@@ -63,7 +63,10 @@ function modelLine({ isDevelopment, model }: Front): string {
   if (model === undefined) return 'none is configured'
   if (!isDevelopment) return 'one is configured'
   if (model === 'offline/offline')
-    return '<code>offline</code>: built in, fixed rules, no language model (<code>docs/models.md</code> has how to take another)'
+    return (
+      '<code>offline</code>: built in, fixed rules, no language model ' +
+      '(<code>docs/models.md</code> has how to take another)'
+    )
   return `<code>${escape(model)}</code>`
 }
 

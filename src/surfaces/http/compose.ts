@@ -1,7 +1,7 @@
 import type { Readiness } from '#contracts/operations.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { GoneClient } from '#platform/routes/gone-client.ts'
+import type { GoneClient } from '#platform/routes/types.ts'
 import { fullName, type HttpModels } from '#platform/routes/targets.ts'
 
 export interface ReadinessParts {

@@ -1,6 +1,6 @@
+import * as z from 'zod'
 import { defined } from '#contracts/defined.ts'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import * as z from 'zod'
 import { toContentBlocks, toStructured } from './types.ts'
 import type { DirectOutcome } from '#runtime/session/types/submission.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
@@ -95,7 +95,10 @@ const toWait = ({
 function waitText({ id, session }: RunView, pauses: readonly PauseView[]): string {
   const limit = pauses.find(({ reached }) => reached?.limit !== undefined)?.reached
   if (limit)
-    return `${limit.message} Raise it with POST /api/sessions/${session}/runs/${id}/limits, then ask isola__run_status with session ${session} and run ${id}.`
+    return (
+      `${limit.message} Raise it with POST /api/sessions/${session}/runs/${id}/limits, then ask ` +
+      `isola__run_status with session ${session} and run ${id}.`
+    )
   const what = pauses
     .map(({ kind, tool, reached }) => reached?.message ?? `${kind} (${tool})`)
     .join(', ')

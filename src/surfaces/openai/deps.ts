@@ -6,7 +6,7 @@ import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SessionEntry } from '#runtime/session/types/session-entry.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { ToldAnswers } from '#features/policy/types.ts'
-import type { GoneClient } from '#platform/routes/gone-client.ts'
+import type { GoneClient } from '#platform/routes/types.ts'
 import type { Targets } from '#platform/routes/targets.ts'
 import type { OnFault } from '#platform/routes/request.ts'
 

@@ -1,12 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
-import {
-  type Consent,
-  notOurHost,
-  resourcePaths,
-  type AuthorizationStep,
-  type ConsentForm,
-  type OAuthService,
-} from '#features/access/types/oauth.ts'
+import { type Consent, notOurHost, resourcePaths, type AuthorizationStep, type ConsentForm, type OAuthService } from '#features/access/types/oauth.ts'
 import type { Scope } from '#contracts/keys.ts'
 import { escape, htmlResponse, toHtml } from '#platform/routes/html.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
@@ -79,7 +72,10 @@ export function refusalPage(message: string): string {
 
 function scopeRow(scope: Scope, { ticked }: Consent): string {
   const checked = ticked.includes(scope) ? ' checked' : ''
-  return `<label><input type="checkbox" name="scope" value="${scope}"${checked}> ${scope}<small>${meanings[scope]}</small></label>`
+  return (
+    `<label><input type="checkbox" name="scope" value="${scope}"${checked}> ` +
+    `${scope}<small>${meanings[scope]}</small></label>`
+  )
 }
 
 const maxNameChars = 100

@@ -6,7 +6,7 @@ import { noBody } from '#platform/routes/answer.ts'
 import { defaultListLimit } from '#platform/routes/queries.ts'
 import { operators } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { atMs, text } from '#platform/routes/shapes.ts'
+import { atMs, text, reply } from '#platform/routes/shapes.ts'
 import { grantsQuery } from './requests.ts'
 
 interface GrantDeps {
@@ -39,7 +39,7 @@ export default [
     roles: operators,
     summary: 'Lists what clients were allowed in OAuth sign-ins, newest first.',
     query: grantsQuery,
-    replies: { 200: { is: 'The grants.', json: z.object({ grants: z.array(grant) }) } },
+    replies: reply(200, 'The grants.', z.object({ grants: z.array(grant) })),
     async handle({ oauth, sources }: GrantDeps, { query }) {
       const { principal, limit = defaultListLimit } = query
       const asked = { limit, ...(principal !== undefined && { principal }) }
@@ -52,7 +52,7 @@ export default [
     summary: 'Ends what a client was allowed, with the next request.',
     params: { grant: 'Its id: `grant_` and 22 characters.' },
     body: noBody,
-    replies: { 200: { is: 'The grant as it then is.', json: grant } },
+    replies: reply(200, 'The grant as it then is.', grant),
     async handle({ oauth, sources }: GrantDeps, { params, by }) {
       // A malformed id gets the same answer as an absent one.
       if (!oauth || !/^grant_[0-9a-f]{22}$/.test(params.grant))

@@ -4,7 +4,7 @@ import type { SecretAdministration } from '../types/secrets.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import { operators } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { atMs, count, text } from '#platform/routes/shapes.ts'
+import { atMs, count, text, reply } from '#platform/routes/shapes.ts'
 
 interface SecretDeps {
   readonly secrets: SecretAdministration
@@ -23,15 +23,14 @@ export default [
   route('GET /api/operator/secrets', {
     roles: operators,
     summary: 'Lists which secrets are set, and which are asked for and are not.',
-    replies: {
-      200: {
-        is: 'Their names, never a value.',
-        json: z.object({
-          secrets: z.array(z.object({ ...secret, askedBy })),
-          missing: z.array(z.object({ name: text, askedBy })),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'Their names, never a value.',
+      z.object({
+        secrets: z.array(z.object({ ...secret, askedBy })),
+        missing: z.array(z.object({ name: text, askedBy })),
+      }),
+    ),
     async handle({ secrets, plugins }: SecretDeps) {
       const [all, installed] = await Promise.all([secrets.list(), plugins.list()])
       const askedBy = (name: string) =>
@@ -51,32 +50,29 @@ export default [
     roles: operators,
     summary: 'Sets a secret. No answer, event or log ever holds its value again.',
     body: setSecretRequest,
-    replies: { 200: { is: 'It is set.', json: z.object(secret) } },
+    replies: reply(200, 'It is set.', z.object(secret)),
     handle: ({ secrets }: SecretDeps, { body, by }) => secrets.set(body, by()),
   }),
   route('POST /api/operator/secrets/rotate', {
     roles: operators,
     summary: 'Seals every secret under the current key of the deployment.',
     body: noBody,
-    replies: {
-      200: {
-        is: 'What was done.',
-        json: z.object({
-          rotated: count,
-          current: count.describe('Under the new key before.'),
-          failed: z.array(z.object({ name: text, message: text })),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'What was done.',
+      z.object({
+        rotated: count,
+        current: count.describe('Under the new key before.'),
+        failed: z.array(z.object({ name: text, message: text })),
+      }),
+    ),
     handle: ({ secrets }: SecretDeps, { by }) => secrets.rotate(by()),
   }),
   route('DELETE /api/operator/secrets/:name', {
     roles: operators,
     summary: 'Forgets a secret.',
     params: { name: 'Its name.' },
-    replies: {
-      200: { is: 'It is gone.', json: z.object({ name: text, removed: z.literal(true) }) },
-    },
+    replies: reply(200, 'It is gone.', z.object({ name: text, removed: z.literal(true) })),
     async handle({ secrets }: SecretDeps, { params: { name }, by }) {
       await secrets.remove(name, by())
       return { name, removed: true }

@@ -5,7 +5,7 @@ import type { TrustAdministration, TrustedKey } from '#runtime/catalog/types/tru
 import { changeBy } from '#runtime/session/requests/asker.ts'
 import { operators } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { atMs, text } from '#platform/routes/shapes.ts'
+import { atMs, text, reply } from '#platform/routes/shapes.ts'
 
 interface TrustDeps {
   readonly trust: TrustAdministration
@@ -30,7 +30,7 @@ export default [
   route('GET /api/operator/trust', {
     roles: operators,
     summary: 'Lists the keys whose signatures make a plugin trusted.',
-    replies: { 200: { is: 'The keys.', json: z.object({ keys: z.array(trusted) }) } },
+    replies: reply(200, 'The keys.', z.object({ keys: z.array(trusted) })),
     async handle({ trust }: TrustDeps) {
       return { keys: await trust.list() }
     },
@@ -39,7 +39,7 @@ export default [
     roles: operators,
     summary: 'Accepts a key.',
     body: addTrustRequest,
-    replies: { 201: { is: 'The key.', json: trusted } },
+    replies: reply(201, 'The key.', trusted),
     errors: [409],
     handle: ({ trust }: TrustDeps, { body, by }) => trust.add(body, by()),
   }),
@@ -47,7 +47,7 @@ export default [
     roles: operators,
     summary: 'Accepts a key no more.',
     params: { key: 'Its name or id.' },
-    replies: { 200: { is: 'The key.', json: trusted } },
+    replies: reply(200, 'The key.', trusted),
     async handle({ trust, plugins }: TrustDeps, request) {
       const removing = trust.remove(request.params.key, request.by())
       await removing.catch(() => {})

@@ -151,6 +151,8 @@ function beingErased(): IsolaError {
 }
 
 function taken(principal: string): IsolaError {
-  const message = `principal: there is a principal "${principal}" already. For another key of it leave out role, agents, models and limits.`
+  const message =
+    `principal: there is a principal "${principal}" already. For another key of it ` +
+    'leave out role, agents, models and limits.'
   return new IsolaError('request_conflict', message, { param: 'principal' })
 }

@@ -31,6 +31,7 @@ export function createTrustStore(database: Database): TrustStore {
 
 function taken(): IsolaError {
   const message =
-    'name: this name or this key is accepted already; `isola trust list` shows which, `isola trust remove` takes it away.'
+    'name: this name or this key is accepted already; `isola trust list` shows which, `isola trust ' +
+    'remove` takes it away.'
   return new IsolaError('request_conflict', message, { param: 'name' })
 }

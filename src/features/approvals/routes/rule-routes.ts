@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { flag, text } from '#platform/routes/shapes.ts'
-import type { ApprovalRules } from '#runtime/session/types/approval.ts'
-import { approvalRuleSchema } from '#runtime/session/types/approval.ts'
+import { flag, text, reply } from '#platform/routes/shapes.ts'
+import { type ApprovalRules, approvalRuleSchema } from '#runtime/session/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { listLimit, wantedName } from '#contracts/query-fields.ts'
 import { noBody } from '#platform/routes/answer.ts'
@@ -29,9 +28,7 @@ export default [
         .optional(),
       limit: listLimit.optional(),
     }),
-    replies: {
-      200: { is: 'The rules in force, newest first.', json: z.object({ rules: z.array(rule) }) },
-    },
+    replies: reply(200, 'The rules in force, newest first.', z.object({ rules: z.array(rule) })),
     async handle({ approvalRules }: ApprovalRuleDeps, { query, caller }) {
       const { limit = defaultListLimit } = query
       const whose = ofCallers(caller, query.principal, 'rules')
@@ -43,7 +40,7 @@ export default [
     summary: 'Revokes one: the next call of its shape asks again.',
     params: { rule: 'The rule’s id: `rul_` and 22 characters.' },
     body: noBody,
-    replies: { 200: { is: 'It is gone.', json: z.object({ id: text, deleted: flag }) } },
+    replies: reply(200, 'It is gone.', z.object({ id: text, deleted: flag })),
     async handle({ approvalRules }: ApprovalRuleDeps, { params: { rule: id }, caller, by }) {
       const owner = caller.role === 'operator' ? undefined : caller.id
       if (await approvalRules.revoke(id, by(), owner)) return { id, deleted: true }

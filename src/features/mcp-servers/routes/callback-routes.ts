@@ -38,7 +38,8 @@ function pageFor(finished: McpFinished): Response {
     case 'code': {
       const command = `isola mcp login ${finished.server} --mine --code ${finished.code}`
       return page(
-        `Nearly done. Type this where you began to sign in:<p><code>${command}</code><p>If you did not begin this yourself, close this page and give the code to nobody: who has it would act as you.`,
+        `Nearly done. Type this where you began to sign in:<p><code>${command}</code><p>If you did ` +
+          'not begin this yourself, close this page and give the code to nobody: who has it would act as you.',
         200,
       )
     }

@@ -5,7 +5,7 @@ import { noBody } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { talkers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
-import { flag, text } from '#platform/routes/shapes.ts'
+import { flag, text, reply } from '#platform/routes/shapes.ts'
 import { finishOwnLoginRequest } from './requests.ts'
 
 interface OwnLoginDeps {
@@ -31,15 +31,14 @@ export default [
     roles: talkers,
     summary: 'Whether the caller is signed in at a server where each principal signs in.',
     params,
-    replies: {
-      200: {
-        is: 'How it stands.',
-        json: z.object({
-          state: z.enum(['signed_in', 'signed_out']),
-          isDenied: flag.optional().describe('The sign-in that was begun last was denied there.'),
-        }),
-      },
-    },
+    replies: reply(
+      200,
+      'How it stands.',
+      z.object({
+        state: z.enum(['signed_in', 'signed_out']),
+        isDenied: flag.optional().describe('The sign-in that was begun last was denied there.'),
+      }),
+    ),
     errors: [409],
     handle: ({ mcp }: OwnLoginDeps, request) =>
       mcp.own.show(request.params.server, selfOf(request)),
@@ -58,7 +57,7 @@ export default [
     summary: 'Ends what the caller began, with the code that the browser showed.',
     ...own,
     body: finishOwnLoginRequest,
-    replies: { 200: { is: 'Signed in.', json: z.object({ state: z.literal('signed_in') }) } },
+    replies: reply(200, 'Signed in.', z.object({ state: z.literal('signed_in') })),
     async handle({ mcp }: OwnLoginDeps, request) {
       await mcp.own.finish(request.params.server, selfOf(request), request.body.code)
       return { state: 'signed_in' }
@@ -68,7 +67,7 @@ export default [
     roles: talkers,
     summary: 'Signs the caller out: what is kept of its sign-in is gone, and its calls end.',
     ...own,
-    replies: { 200: { is: 'Signed out.', json: z.object({ state: z.literal('signed_out') }) } },
+    replies: reply(200, 'Signed out.', z.object({ state: z.literal('signed_out') })),
     async handle({ mcp }: OwnLoginDeps, request) {
       await mcp.own.end(request.params.server, selfOf(request))
       return { state: 'signed_out' }

@@ -3,16 +3,7 @@ import { toolDestroys } from '../types.ts'
 import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
-import {
-  defaultPinned,
-  defaultToolPolicy,
-  isMatch,
-  patternsIn,
-  policyDiff,
-  type AskedTool,
-  type ToolPolicy,
-  type TryPolicy,
-} from '#runtime/kernel/types/tool-policy.ts'
+import { defaultPinned, defaultToolPolicy, isMatch, patternsIn, policyDiff, type AskedTool, type ToolPolicy, type TryPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { toVisible } from '#contracts/visible-text.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'
@@ -67,7 +58,8 @@ async function refuseTooLong(
     )
   throw invalidField(
     'policy.pinned',
-    `the orchestrator's prompt has ${most} tokens at most, which leaves no room for ${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`,
+    `the orchestrator's prompt has ${most} tokens at most, which leaves no room for ` +
+      `${wanted.join(', ')}. Pin less: what is not pinned is found with isola__find.`,
   )
 }
 
