@@ -13,7 +13,12 @@ import type { ModelProvider } from '../../src/contracts/model.ts'
 import type { AuditQuery } from '../../src/features/record/types/operations.ts'
 import type { SessionQuery } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
-import type { ParkedView, RunOutcome, RunView, SessionTree } from '../../src/runtime/session/types/session-view.ts'
+import type {
+  ParkedView,
+  RunOutcome,
+  RunView,
+  SessionTree,
+} from '../../src/runtime/session/types/session-view.ts'
 import type { SessionApi, SessionGateway } from '../../src/runtime/session/types/session-api.ts'
 import type { SubmitRequest, SubmitReceipt } from '../../src/runtime/session/types/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'

@@ -1,4 +1,9 @@
-import type { McpServerApi, McpServerConfig, McpServerStore, McpServerRow } from '#runtime/catalog/types/mcp.ts'
+import type {
+  McpServerApi,
+  McpServerConfig,
+  McpServerStore,
+  McpServerRow,
+} from '#runtime/catalog/types/mcp.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
 import { fromReply } from '#contracts/reply.ts'
 import type { Rotation } from '#features/access/types/secrets.ts'

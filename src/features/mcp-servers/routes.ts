@@ -7,7 +7,12 @@ import { noBody } from '#platform/routes/answer.ts'
 import { operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, flag, notes, object, text, reply } from '#platform/routes/shapes.ts'
-import { missingSecrets, notSet, addServerRequest, approveServerRequest } from './routes/requests.ts'
+import {
+  missingSecrets,
+  notSet,
+  addServerRequest,
+  approveServerRequest,
+} from './routes/requests.ts'
 import { begun } from './routes/own-login-routes.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 

@@ -10,7 +10,12 @@ import { route } from '#platform/routes/route.ts'
 import { count, flag, notes, text, reply } from '#platform/routes/shapes.ts'
 import { readExposed, setExposed, type ExposedDeps } from './routes/exposed.ts'
 import { setPolicy, testPolicy, type PolicyDeps } from './routes/policy.ts'
-import { changeNetworkRequest, setExposedRequest, setPolicyRequest, testPolicyRequest } from './routes/requests.ts'
+import {
+  changeNetworkRequest,
+  setExposedRequest,
+  setPolicyRequest,
+  testPolicyRequest,
+} from './routes/requests.ts'
 
 interface NetworkDeps {
   readonly plugins: Pick<PluginAdministration, 'policy' | 'change'>

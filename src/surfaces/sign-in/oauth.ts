@@ -1,5 +1,12 @@
 import { headOf } from '#contracts/cut.ts'
-import { type Consent, notOurHost, resourcePaths, type AuthorizationStep, type ConsentForm, type OAuthService } from '#features/access/types/oauth.ts'
+import {
+  type Consent,
+  notOurHost,
+  resourcePaths,
+  type AuthorizationStep,
+  type ConsentForm,
+  type OAuthService,
+} from '#features/access/types/oauth.ts'
 import type { Scope } from '#contracts/keys.ts'
 import { escape, htmlResponse, toHtml } from '#platform/routes/html.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'

@@ -3,7 +3,16 @@ import { toolDestroys } from '../types.ts'
 import { joinLabels, sink, type Label, type LabelSource } from '#contracts/label.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
-import { defaultPinned, defaultToolPolicy, isMatch, patternsIn, policyDiff, type AskedTool, type ToolPolicy, type TryPolicy } from '#runtime/kernel/types/tool-policy.ts'
+import {
+  defaultPinned,
+  defaultToolPolicy,
+  isMatch,
+  patternsIn,
+  policyDiff,
+  type AskedTool,
+  type ToolPolicy,
+  type TryPolicy,
+} from '#runtime/kernel/types/tool-policy.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { toVisible } from '#contracts/visible-text.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'
