@@ -10,7 +10,7 @@ import { isHeld, floorKey, noteOf } from './floor/message-router.ts'
 export type FloorKeeper = ReturnType<typeof createFloorKeeper>
 
 /** Ends handoffs: for the user, for an operator, when their time is over, or with the session. */
-export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submissions, 'admit'>) {
+export function createFloorKeeper(access: SessionAccess, { admit }: Submissions) {
   const { runtime, identity, current, own, refuseWhileDeleting } = access
 
   /** Records the end of the handoff at once, in a run of its own. If that run is refused, the next run records it. */
@@ -66,7 +66,10 @@ export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submiss
       end('timeout')
       return undefined
     },
-    /** The call that made this session is cancelled: ends all work in it and below it. Resolves once its runs are over. */
+    /**
+     * The call that made this session is cancelled: ends all work in it and below it. Resolves once its runs are
+     * over.
+     */
     async revoke(reason: string): Promise<void> {
       const { runs, upkeep } = current.parts
       // First: the last turn of a run may begin a handoff or a child.

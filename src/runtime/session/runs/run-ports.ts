@@ -12,10 +12,8 @@ import type { ToolContext, Toolset } from '#contracts/tool.ts'
 import { toTraceHeaders } from '../types/telemetry.ts'
 import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
 import { optionsOf } from '../floor/floors.ts'
-import { saidAtBeginning, toView } from '../storage/stored-rows.ts'
-import { runBefore } from '../storage/store.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
+import { saidAtBeginning, toView, type InboxItem, type RunRow } from '../storage/stored-rows.ts'
+import { runBefore, type SessionStore } from '../storage/store.ts'
 import { createKnownTools, createRunJournal } from './run-journal.ts'
 import { adviceFor, mayAsk, pauseAt, whyRefused } from './limit-pause.ts'
 import { limitsInForce, ownerOfLimit } from './limits.ts'
@@ -145,13 +143,14 @@ function listeningTo({ id, row, audience }: Run, toolset: Toolset, { hub }: RunP
   const say: ToolContext['say'] = (piece) => {
     if (isWatched()) hub.delta({ type: 'message_delta', ...piece, run: id })
   }
-  // The agent that has the conversation gives the answer, so the words of this run are none. A handoff's lease is fixed.
+  // The agent that has the conversation gives the answer, so the words of this run are none. A handoff's lease is
+  // fixed.
   return { tools: withSpokenText(toolset, say), isWatched, onDelta: () => {}, mayRaise: false }
 }
 
 /**
- * The tools of a run that passes its message on: the text of the call is the answer of the run, and its readers get it as
- * the tool says it. The pieces are not stored: the result of the call has the whole text.
+ * The tools of a run that passes its message on: the text of the call is the answer of the run, and its readers get
+ * it as the tool says it. The pieces are not stored: the result of the call has the whole text.
  */
 const withSpokenText = (toolset: Toolset, say: NonNullable<ToolContext['say']>): Toolset => ({
   ...toolset,

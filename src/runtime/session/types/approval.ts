@@ -11,7 +11,7 @@ import type { Administrator } from '#contracts/keys.ts'
 export const approvalState = z.enum(['open', 'approved', 'denied', 'expired', 'ended'])
 
 /** The reach of a rule, of one session or of all. */
-export const scopeOf = ({ session }: Pick<ApprovalRule, 'session'>): ApprovalScope =>
+export const scopeOf = ({ session }: ApprovalRule): ApprovalScope =>
   session === undefined ? 'rule' : 'session'
 
 /** Whether this decider may approve. `owner`: the owner of the session. */
@@ -33,7 +33,7 @@ export const approverText = (approver: Approver): string =>
       : `somebody with the role ${approver}, or an operator`
 
 /** Fields of the arguments that may be anything of this type; all others are as they were approved. */
-export type FreeFields = Readonly<Record<string, JsonType>>
+type FreeFields = Readonly<Record<string, JsonType>>
 
 type JsonType = z.infer<typeof jsonType>
 

@@ -1,7 +1,6 @@
 import type { Message } from '#contracts/message.ts'
 import type { Compaction } from '#contracts/context.ts'
-import type { Label } from '#contracts/label.ts'
-import { joinLabels } from '#contracts/label.ts'
+import { type Label, joinLabels } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { unlimited, type Limits, type Usage } from '#contracts/lease.ts'
-import type { PlatformCount, PlatformAmounts, PlatformUnit } from '#contracts/platform.ts'
+import type { PlatformAmounts, PlatformUnit } from '#contracts/platform.ts'
 import { platformPrices } from '#platform/d1/types.ts'
 import { minus } from '#runtime/kernel/types/lease.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
@@ -17,12 +17,6 @@ const noLimits: Required<Limits> = {
   maxChildren: unlimited,
   maxDepth: unlimited,
   maxConcurrency: unlimited,
-}
-
-/** Counts the platform work of an object. */
-export interface PlatformMeter extends PlatformCount {
-  /** The amounts since the last call of `take`. The caller books them. */
-  readonly take: () => PlatformAmounts
 }
 
 /** @returns Whole billionths of a US dollar; below zero for a correction. */

@@ -163,7 +163,7 @@ export interface ScheduleApi {
 export const scheduleJob = 'schedules'
 
 /** The schedules of one object, for the class that it is in. */
-export interface ScheduleHost {
+interface ScheduleHost {
   /** After a restart. Makes no table where there is no schedule. */
   readonly restore: () => void
   /** The job rang. Never throws. @returns When it is to ring again. */
