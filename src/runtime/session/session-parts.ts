@@ -158,11 +158,11 @@ export function createSessionAccess({ sync, ...options }: SessionAccessOptions) 
     row,
     viewOptions,
     view: (run: string) => viewOf(row(run), viewOptions()),
-    refuseWhileDeleting() {
+    refuseWhileDeleting: () => {
       if (isDeleting()) throw beingDeleted()
     },
     /** The session, if it is this principal's. An absent session and another principal's session look alike. */
-    own(principal: string) {
+    own: (principal: string) => {
       const session = current.parts.store.session()
       if (!session || session.principal !== principal) {
         throw noSuchSession()
@@ -173,7 +173,7 @@ export function createSessionAccess({ sync, ...options }: SessionAccessOptions) 
      * Waits until the log is durable, including events that are written while it waits: an answer with an id needs
      * that.
      */
-    async synced() {
+    synced: async () => {
       const { store } = current.parts
       for (let seq = -1; seq !== store.lastSeq();) {
         seq = store.lastSeq()

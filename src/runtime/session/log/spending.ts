@@ -129,12 +129,12 @@ export function createSpentTotal(store: SessionStore) {
   let change = 0
   return {
     /** The spending of a finished run has changed. */
-    forget() {
+    forget: () => {
       known = nothing
       change += 1
     },
     /** Adds up the unknown rest, a few runs at a time. */
-    async total(rest: () => Promise<void>) {
+    total: async (rest: () => Promise<void>) => {
       const began = change
       let { usage } = known
       let isOver = true

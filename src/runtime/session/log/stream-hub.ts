@@ -114,7 +114,7 @@ function createLiveReader(
   }
   const stream: ReadableStream<Uint8Array> = new ReadableStream({
     type: 'bytes',
-    async pull(controller) {
+    pull: async (controller) => {
       for (;;) {
         if (isBehind && hasRead) await hub.pause()
         const lines = nextLines()
@@ -184,7 +184,7 @@ export function createStreamHub(
         : [...readers].some((reader) => reader.run === undefined || reader.run === run),
     /** No run is live: ends the readers that follow the whole session. */
     rest: () => later(() => readers.forEach((reader) => reader.rest()), false),
-    publish(events: readonly ToldEvent[]) {
+    publish: (events: readonly ToldEvent[]) => {
       if (events.length === 0) return
       partial = undefined
       if (readers.size === 0 && waiting === 0) return // a later reader reads the durable log
@@ -193,7 +193,7 @@ export function createStreamHub(
         events.forEach(broadcast)
       }, true)
     },
-    delta(delta: MessageDelta) {
+    delta: (delta: MessageDelta) => {
       partial =
         partial?.run === delta.run && partial.turn === delta.turn
           ? { ...partial, text: partial.text + delta.text }
@@ -202,10 +202,10 @@ export function createStreamHub(
       else later(() => broadcast(delta), false)
     },
     /** Ends a reader. */
-    detach(id: string) {
+    detach: (id: string) => {
       for (const reader of readers) if (reader.id === id) reader.end()
     },
-    attach({ follow, ...reader }: Reader) {
+    attach: ({ follow, ...reader }: Reader) => {
       durable = Math.max(durable, reader.upTo)
       const live = createLiveReader(reader, {
         durable: () => durable,

@@ -147,7 +147,7 @@ export function createTranscript(store: SessionStore) {
     /** Everything of every branch in accept order, the run under way included, from behind one run to another. */
     page: (after: number) => pageOf(store, { preamble, ofRun, added }, after),
     /** A finished run got an outcome: its messages are read again. */
-    forget() {
+    forget: () => {
       known = []
       records = []
       read = undefined

@@ -48,7 +48,7 @@ export function createCredentialUse(options: CredentialUseOptions) {
 
   return {
     /** A run is live, for the first time or again. Calls `onEnded` if its key or sign-in has ended. */
-    register(row: RunRow, onEnded: (reason: string) => void) {
+    register: (row: RunRow, onEnded: (reason: string) => void) => {
       if (!held || asking.has(row.id) || credentialsOf(row.submission).length === 0) return
       const stop = new AbortController()
       asking.set(row.id, { done: ask(row, onEnded, stop.signal), stop })

@@ -81,7 +81,7 @@ export function createLiveRuns(store: SessionStore) {
     lastOrder: () => order ?? store.lastOrder(),
     nextOrder: () => (order = (order ?? store.lastOrder()) + 1),
     /** Frees the order of a declined run, unless a run has come after it. */
-    freeOrder(declined: number) {
+    freeOrder: (declined: number) => {
       if (order === declined) order -= 1
     },
     nextSeq: () => (seq = (seq ?? store.lastSeq()) + 1),

@@ -89,7 +89,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions) 
 
   return {
     turnNanoUsd,
-    beyond() {
+    beyond: () => {
       const more = spent() - leased
       leased = spent() + turnNanoUsd()
       return more
@@ -98,7 +98,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions) 
     billed: (told: readonly TurnRecord[]) =>
       told.map((turn) => ({ ...turn, usage: withPlatform(turn.usage, added.get(turn.turn)) })),
     /** The same, where the last turn also has the amounts that a pause of its run would book now. */
-    ifParked(told: readonly TurnRecord[]) {
+    ifParked: (told: readonly TurnRecord[]) => {
       const counted = meter.take()
       meter.count(counted)
       return told.map((turn, index) => {
@@ -109,7 +109,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions) 
       })
     },
     /** The turn as it is to be stored. Call it once for each write. */
-    into(turn: TurnRecord) {
+    into: (turn: TurnRecord) => {
       const end = turn.events.at(-1)
       const isLast = turn.final !== undefined || end?.type === 'run_parked'
       const ending = isLast ? closing() : {}

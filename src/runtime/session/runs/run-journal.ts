@@ -37,14 +37,14 @@ export function createKnownTools(
      * Learns from the stored turns of the run. A call of theirs that is under way goes on, even if its tool has
      * changed.
      */
-    takeUp(turns: readonly TurnRecord[]) {
+    takeUp: (turns: readonly TurnRecord[]) => {
       turns.forEach(note)
       // Another session may work for such a call: that work, and its cost, would be lost if the call were not made
       // again.
       for (const { id, outcome, pause, reserved } of turns.at(-1)?.calls ?? [])
         if (!outcome && !pause && reserved) underWay.add(id)
     },
-    refuse(call: string, { tool, definitionHash }: ToolEntry): ToolResult | undefined {
+    refuse: (call: string, { tool, definitionHash }: ToolEntry): ToolResult | undefined => {
       // Without the finder the run could not look at any tool again.
       if (tool.name === finder) return undefined
       const known = hashes.get(tool.name)
@@ -95,13 +95,13 @@ export function createRunJournal(options: RunJournalOptions, parts: RunParts) {
     sync,
     /** The last turn as it was stored: with its platform amounts. */
     last: () => last,
-    load() {
+    load: () => {
       turns.forEach(floorCalls.note)
       known?.takeUp(turns)
       if (turns.length > 0) childNotes.note(turns.at(-1)!)
       return turns
     },
-    write(turn: TurnRecord) {
+    write: (turn: TurnRecord) => {
       // No turn is left out of the record: the segment ends, and the run is taken up again.
       if (failure !== undefined) throw failure
       try {
@@ -124,7 +124,7 @@ export function createRunJournal(options: RunJournalOptions, parts: RunParts) {
       }
     },
     /** Tells the readers of the stream about a turn that was written. */
-    publish(turn: TurnRecord) {
+    publish: (turn: TurnRecord) => {
       const told = last ?? turn
       hub.publish(fullEvents(told).filter((event) => event.seq > published))
       published = told.events.at(-1)?.seq ?? published
@@ -140,7 +140,7 @@ function createChildNotes(
   const { order } = run.row
   const names: ChildNames = {
     sessionOf: (call) => childIdOf({ session: identity.id, run: run.id, call }, runtime.sha256),
-    agentOf(name, input) {
+    agentOf: (name, input) => {
       // Only the handoff agent knows its session, and its call names it when it begins.
       if (run.row.passedOn) return undefined
       const resolved = toolset.resolve(name, input)
@@ -155,11 +155,11 @@ function createChildNotes(
   let noted: { readonly turn: number; readonly begun: readonly BegunChild[] } | undefined
   return {
     /** Takes up a stored turn. */
-    note(turn: TurnRecord): void {
+    note: (turn: TurnRecord): void => {
       noted = { turn: turn.turn, begun: children.ofTurn(order, turn.turn) }
     },
     /** All children of this turn if some are not noted yet: they are written with it. */
-    begunIn(turn: TurnRecord): readonly BegunChild[] | undefined {
+    begunIn: (turn: TurnRecord): readonly BegunChild[] | undefined => {
       const before = noted?.turn === turn.turn ? noted.begun : []
       const known = new Set(before.map(({ session }) => session))
       const more = begunBy(turn).filter(({ session }) => !known.has(session))

@@ -40,7 +40,7 @@ function createCancels(
   }
   return {
     /** Cancels the runs that were asked for with a key or a sign-in. */
-    cancelByCredential(credential: string, reason: string) {
+    cancelByCredential: (credential: string, reason: string) => {
       cancelWhere((submission) => credentialsOf(submission).includes(credential), reason)
     },
     /** Cancels the runs that a parent's call started here. Empty if it has started none. */
@@ -51,7 +51,7 @@ function createCancels(
       return started.length === 0 && isMeant(store.session() ?? {}) ? [undefined] : started
     },
     /** Cancels every unfinished run, and waits until each has its outcome. */
-    async cancelAll(reason: string) {
+    cancelAll: async (reason: string) => {
       for (const row of store.unfinishedRuns()) cancel(row, reason)
       for (const run of live.byId.values()) stopRun(run, reason) // also a run without a row yet
       await Promise.allSettled([...live.byId.values()].map(({ done }) => done))
@@ -109,7 +109,7 @@ export function createRuns(parts: RunsParts) {
     worksWith: credentials.worksWith,
     ...createCancels(parts, cancel),
     /** Takes up a parked run, if all its pauses have an answer. */
-    wake(id: string) {
+    wake: (id: string) => {
       if (live.isBehind) return resume()
       const row = byId.has(id) ? undefined : store.findRun(id)
       if (row && isReady(row, store)) launch(row)

@@ -106,7 +106,7 @@ export function createChildren(
   return {
     ofTurn,
     /** Notes children that are not noted yet, in the rows of stored turns. */
-    add(order: number, begun: readonly BegunChild[]) {
+    add: (order: number, begun: readonly BegunChild[]) => {
       for (const turn of new Set(begun.map(turnOf))) {
         const before = ofTurn(order, turn)
         const known = new Set(before.map(({ session }) => session))
@@ -116,7 +116,7 @@ export function createChildren(
     },
     ofRun: (order: number) => read(inRuns, order, 0, order),
     /** The children of the runs from one to another, both included; at most `limit`. */
-    ofRuns(from: number, to: number, limit: number) {
+    ofRuns: (from: number, to: number, limit: number) => {
       for (let [run, turn] = [from, 0]; ;) {
         const rows = sql.exec(`${inRuns} LIMIT ?`, run, turn, to, limit).toArray()
         // A row has at least one child, unless it is damaged.
@@ -127,7 +127,7 @@ export function createChildren(
       }
     },
     /** This child and the children behind it, of the runs up to `to`; at most `limit`. */
-    from(session: string, to: number, limit: number) {
+    from: (session: string, to: number, limit: number) => {
       const named = `"session":${JSON.stringify(session)}`
       const rows = read(
         `SELECT run, id FROM log WHERE (run, turn) >=
@@ -143,7 +143,7 @@ export function createChildren(
       return rows.slice(at, at + limit)
     },
     /** Forgets deleted children; writes the row of each turn once. */
-    remove(gone: readonly Child[]) {
+    remove: (gone: readonly Child[]) => {
       const turns = Map.groupBy(gone, (child) => `${child.order} ${turnOf(child)}`)
       for (const those of turns.values()) {
         const [{ order }, turn] = [those[0]!, turnOf(those[0]!)]

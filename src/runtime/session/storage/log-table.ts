@@ -31,14 +31,14 @@ function createLogEnd(read: (query: string) => readonly Row[], index: RunIndex) 
     /** Whether this event belongs to a run that goes on after a later run has begun, as a parked run may. */
     isLate: (run: number, seq: number) => run < lastTold().order && seq > lastTold().seq,
     /** Whether a run stands before this place; searched for once. */
-    hasBefore(run: number) {
+    hasBefore: (run: number) => {
       if (first !== undefined) return first < run
       const [row] = read('SELECT run FROM log WHERE run > 0 ORDER BY run LIMIT 1')
       if (!row) return false
       first = Number(row['run'])
       return first < run
     },
-    wrote(run: number, seq: number | undefined) {
+    wrote: (run: number, seq: number | undefined) => {
       if (lastOrder() === 0) first = run
       else if (first !== undefined) first = Math.min(first, run)
       order = Math.max(lastOrder(), run)
@@ -46,7 +46,7 @@ function createLogEnd(read: (query: string) => readonly Row[], index: RunIndex) 
       if (seq === undefined || seq <= last.seq) return
       told = { order: Math.max(last.order, run), seq }
     },
-    forget() {
+    forget: () => {
       order = undefined
       first = undefined
       told = undefined
@@ -157,7 +157,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage) {
       isReady = true // a transaction that fails takes the table with it, and has this forgotten
     },
     /** Inserts or replaces a row in as many parts as it takes; of a longer form nothing stays. */
-    write(key: Key, value: unknown) {
+    write: (key: Key, value: unknown) => {
       if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
       const { run, turn, lastSeq, isNew = false } = key
       const text = JSON.stringify(value)
@@ -180,11 +180,11 @@ export function createLogTable<Run>(storage: DurableObjectStorage) {
       newest.wrote(run, turn, { text, parts: parts.length, ...heldAs(value, turn) }, isNew)
     },
     /** From here on nothing is written. */
-    close() {
+    close: () => {
       forget()
       isClosed = true
     },
-    drop() {
+    drop: () => {
       storage.transactionSync(() => {
         for (const name of ['log', 'items', 'run_index']) exec(`DROP TABLE IF EXISTS ${name}`)
       })
@@ -223,18 +223,18 @@ export function createSessionRecord<Session extends Identified>(table: LogTable<
 
   return {
     session,
-    writeSession(next: Session) {
+    writeSession: (next: Session) => {
       const isNew = session() === undefined
       table.make()
       table.write({ run: 0, turn: 0, id: next.id, isNew }, next)
       known = next
     },
-    close() {
+    close: () => {
       const open = session()
       if (open) table.write({ run: 0, turn: 0, id: open.id }, { ...open, isDeleted: true })
       table.close()
     },
-    isClosed() {
+    isClosed: () => {
       session()
       return isClosed
     },

@@ -41,7 +41,7 @@ export function createNewestRun<Run>() {
   return {
     forget,
     /** @param isNew Nothing of the run was in the database. */
-    wrote(order: number, turn: number, row: WrittenRow, isNew: boolean) {
+    wrote: (order: number, turn: number, row: WrittenRow, isNew: boolean) => {
       if (isNew) {
         forget()
         held = { order, rows: new Map() }
@@ -57,7 +57,7 @@ export function createNewestRun<Run>() {
     /** The last turn alone, without parsing the others. */
     lastTurn: (order: number) => turnsOf(order)?.slice(-1).map(toTurn),
     /** One row of the run. */
-    row(order: number, turn: number): JoinedRow<Run> | undefined {
+    row: (order: number, turn: number): JoinedRow<Run> | undefined => {
       const row = held?.order === order ? held.rows.get(turn) : undefined
       if (!row) return undefined
       if (turn > 0) return { kind: 'turn', turn: toTurn(row) }
@@ -109,25 +109,25 @@ export function createRunIndex(exec: Exec) {
   }
 
   return {
-    get(kind: Kind, key: string | number) {
+    get: (kind: Kind, key: string | number) => {
       if (!exists()) return undefined
       return exec('SELECT value FROM run_index WHERE kind = ? AND key = ?', kind, key)[0]?.['value']
     },
-    put(kind: Kind, key: string | number, value: SqlStorageValue) {
+    put: (kind: Kind, key: string | number, value: SqlStorageValue) => {
       make()
       exec('INSERT OR REPLACE INTO run_index VALUES (?, ?, ?)', kind, key, value)
     },
-    remove(kind: Kind, key: string | number) {
+    remove: (kind: Kind, key: string | number) => {
       if (exists()) exec('DELETE FROM run_index WHERE kind = ? AND key = ?', kind, key)
     },
     /** The keys of a kind that are texts. */
-    keys(kind: 'begins') {
+    keys: (kind: 'begins') => {
       if (!exists()) return []
       const rows = exec('SELECT key FROM run_index WHERE kind = ? ORDER BY key', kind)
       return rows.map(({ key }) => String(key))
     },
     /** The numeric keys of a kind above `key`, in order. */
-    above(kind: 'open' | 'late', key: number) {
+    above: (kind: 'open' | 'late', key: number) => {
       if (!exists()) return []
       const query = 'SELECT key, value FROM run_index WHERE kind = ? AND key > ? ORDER BY key'
       return exec(query, kind, key).map((row) => {
@@ -135,13 +135,13 @@ export function createRunIndex(exec: Exec) {
       })
     },
     /** The highest place in the log that a late run has; 0 if there is none. */
-    lastLate() {
+    lastLate: () => {
       if (!exists()) return 0
       const query = `SELECT key FROM run_index WHERE kind = 'late' ORDER BY key DESC LIMIT 1`
       return Number(exec(query)[0]?.['key'] ?? 0)
     },
     /** Forgets the cached knowledge of the table, after writes were rolled back. */
-    forget() {
+    forget: () => {
       isMade = undefined
     },
   }

@@ -86,7 +86,7 @@ export function createSessionStore(
     /** Calls `forget` after writes were rolled back, since tables made by them are gone too. */
     onForget: table.onForget,
     /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
-    rewrite(changes: readonly ((value: unknown) => unknown)[]) {
+    rewrite: (changes: readonly ((value: unknown) => unknown)[]) => {
       let changed = 0
       atomically(() => {
         for (const [at, change] of changes.entries())
@@ -99,7 +99,7 @@ export function createSessionStore(
     lastOrder: end.lastOrder,
     hasBefore: end.hasBefore,
     /** Inserts a run at its own place. Later runs may have been written before it. */
-    addRun(run: RunRow) {
+    addRun: (run: RunRow) => {
       const { order, id } = run
       const { begunBy } = run.submission
       const isFound = isFoundById(id, order)
@@ -113,13 +113,13 @@ export function createSessionStore(
     /** Replaces a run. */
     writeRun: (run: RunRow) => write(keyOf(run), run),
     /** All runs in accept order, or the runs from one order to another, both included. */
-    runs(from: number = 1, to: number = Number.MAX_SAFE_INTEGER) {
+    runs: (from: number = 1, to: number = Number.MAX_SAFE_INTEGER) => {
       const only = from === to ? newest.run(from) : undefined
       if (only) return [only]
       const query = 'SELECT * FROM log WHERE run BETWEEN ? AND ? AND turn = 0 ORDER BY run, part'
       return runsIn(read(query, from, to))
     },
-    findRun(id: string) {
+    findRun: (id: string) => {
       const place = orderIn(id)
       const told = place > 0 && place <= end.lastOrder() ? runAt(place) : undefined
       if (told?.id === id) return told
@@ -129,23 +129,23 @@ export function createSessionStore(
       return order === undefined ? undefined : runAt(Number(order))
     },
     /** Runs without a final turn, in accept order: among the newest runs, and among the parked ones. */
-    unfinishedRuns() {
+    unfinishedRuns: () => {
       const last = read(lastRunsNotOver).map((row) => Number(row['run']))
       const orders = [...new Set([...openRuns(), ...last])]
       return orders.toSorted((one, other) => one - other).flatMap((order) => runAt(order) ?? [])
     },
     /** Marks a parked run, so that `unfinishedRuns` finds it however many runs come after it. */
-    keepOpen(order: number) {
+    keepOpen: (order: number) => {
       if (openRuns().has(order)) return
       index.put('open', order, order)
       openRuns().add(order)
     },
-    turns(order: number) {
+    turns: (order: number) => {
       if (order > end.lastOrder()) return []
       const query = 'SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part'
       return newest.turns(order) ?? turnsIn(read(query, order))
     },
-    final(order: number) {
+    final: (order: number) => {
       const query = `SELECT * FROM log WHERE run = ?1 AND is_final = 1 AND turn =
         (SELECT max(turn) FROM log WHERE run = ?1) ORDER BY part`
       return (newest.lastTurn(order) ?? turnsIn(read(query, order))).at(-1)?.final
@@ -154,7 +154,7 @@ export function createSessionStore(
      * @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as
      * they are.
      */
-    writeTurn(order: number, turn: TurnRecord, begun?: readonly BegunChild[]) {
+    writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => {
       const key = {
         run: order,
         turn: turn.turn,
@@ -178,23 +178,23 @@ export function createSessionStore(
      */
     placesAfter: (seq: number) => placesAfter(seq, { read, lateAfter }),
     /** A stretch of the log, of a bounded size: everything behind `after` up to `upTo`, in the order of rows. */
-    logPage(query: LogPageQuery) {
+    logPage: (query: LogPageQuery) => {
       const { rows, upTo } = logPageAfter(query, { read, lateAfter })
       return { rows: join<RunRow>(rows, note), upTo }
     },
     /** The rows at these places, as they are now and in this order. */
-    rowsAt(places: readonly LogPlace[]) {
+    rowsAt: (places: readonly LogPlace[]) => {
       const held = places.flatMap(({ run, turn }) => newest.row(run, turn) ?? [])
       return held.length === places.length ? held : join<RunRow>(rowsAt(places, read), note)
     },
     lastSeq: end.lastSeq,
     /** The usage of all finished runs; `undefined` if it has not been counted yet. */
-    spent() {
+    spent: () => {
       const text = index.get('spent', 'total')
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
     },
     /** The handoff in force, or the last one. */
-    floor() {
+    floor: () => {
       if (!record.session()?.hasFloor) return undefined
       if (!floor) {
         const text = index.get('floor', 'now')
@@ -202,7 +202,7 @@ export function createSessionStore(
       }
       return floor.now
     },
-    writeFloor(now: Floor) {
+    writeFloor: (now: Floor) => {
       const session = record.session()
       if (session && !session.hasFloor) record.writeSession({ ...session, hasFloor: true })
       index.put('floor', 'now', JSON.stringify(now))

@@ -42,7 +42,7 @@ function createTellRows({ sql, exists, put, get }: Rows) {
      * Adds deliveries; a delivery that exists is not added twice. The event is stored once for all its owners, until
      * the last delivery is done.
      */
-    addTells({
+    addTells: ({
       owners,
       seq,
       event,
@@ -50,11 +50,11 @@ function createTellRows({ sql, exists, put, get }: Rows) {
       readonly owners: readonly SubscriptionOwner[]
       readonly seq: number
       readonly event: Emitted
-    }) {
+    }) => {
       put(eventKey(seq), event)
       for (const owner of owners) put(tellKey({ owner, seq }), { owner, seq })
     },
-    removeTell(tell: Tell) {
+    removeTell: (tell: Tell) => {
       if (!exists()) return
       sql.exec('DELETE FROM todo WHERE key = ?', tellKey(tell))
       const of = `trouble told ${place(tell.seq)}`
@@ -163,21 +163,21 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
             })
         : [],
     /** Adds an outbox entry. Adding the same entry again changes nothing. */
-    add(errand: Errand) {
+    add: (errand: Errand) => {
       put(`${errand.kind} ${errand.session} ${subjectOf(errand)}`, errand)
     },
-    remove(key: string) {
+    remove: (key: string) => {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
     },
     addTombstone: ({ parentRun, call, reason, atMs }: CancelTombstone) =>
       put(tombstoneKey(parentRun, call), { reason, atMs }),
     /** The reason for which a call was cancelled before it came, if it was. */
-    tombstoneOf(parentRun: string, call: string) {
+    tombstoneOf: (parentRun: string, call: string) => {
       const tombstone = get(tombstoneKey(parentRun, call)) as CancelTombstone | undefined
       return tombstone?.reason
     },
     /** Forgets the tombstones from before this moment. @returns The moment of the oldest one that is left. */
-    dropTombstones(beforeMs: number) {
+    dropTombstones: (beforeMs: number) => {
       if (!exists()) return undefined
       const atMs = `body->>'atMs'`
       const tombstones = `key LIKE 'buried %'`
@@ -188,13 +188,13 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
       return Number(row?.['count']) > 0 ? Number(row?.['oldest']) : undefined
     },
     /** Stores that an incident was reported; false if it was stored already. */
-    noteTrouble(kind: string) {
+    noteTrouble: (kind: string) => {
       const isNew = get(`trouble ${kind}`) === undefined
       if (isNew) put(`trouble ${kind}`, true)
       return isNew
     },
     /** False if there was no incident of the kind. */
-    clearTrouble(kind: string) {
+    clearTrouble: (kind: string) => {
       if (get(`trouble ${kind}`) === undefined) return false
       sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
       return true
@@ -202,7 +202,7 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
     /** How often work of the kind was tried in vain. */
     tries: (kind: string) => Number(get(`${triesPrefix}${kind}`) ?? 0),
     /** 0 forgets them. */
-    setTries(kind: string, tries: number) {
+    setTries: (kind: string, tries: number) => {
       if (tries > 0) put(`${triesPrefix}${kind}`, tries)
       else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${triesPrefix}${kind}`)
     },
@@ -224,14 +224,14 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
             }))
         : [],
     addTrace: (run: string, tries: number) => put(`${tracePrefix}${run}`, tries),
-    removeTrace(run: string) {
+    removeTrace: (run: string) => {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
     ...createTellRows({ sql, exists, put, get }),
     hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
     /** A transaction was rolled back: the table that it made is gone too. */
     forget: () => void (isMade = undefined),
-    drop() {
+    drop: () => {
       sql.exec('DROP TABLE IF EXISTS todo')
       isMade = undefined
     },

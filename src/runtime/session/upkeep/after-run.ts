@@ -73,7 +73,7 @@ export function createAfterRun(parts: AfterRunParts) {
     recordSoon,
     /** Sets the timer of the handoff, if an agent has the conversation. */
     watchFloor,
-    afterRun(row: RunRow, outcome: RunOutcome | undefined) {
+    afterRun: (row: RunRow, outcome: RunOutcome | undefined) => {
       recordSoon()
       traces.nudge()
       carry()

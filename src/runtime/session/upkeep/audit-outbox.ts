@@ -175,7 +175,7 @@ export function createAuditOutbox(options: OutboxOptions) {
     /** The session is new: the sink does not know it. */
     begin: () => void (sent ??= -1),
     /** Takes the session off the list, before it is deleted. Rejects if the sink could not be reached. */
-    async unlist() {
+    unlist: async () => {
       const session = store.session()
       if (session) await sink.unlist(ownerOf(session))
     },
@@ -183,7 +183,7 @@ export function createAuditOutbox(options: OutboxOptions) {
     /** Whether the list of sessions has the session; assumed for a session with a run before its last. */
     isListed: () => (sent === undefined ? store.lastOrder() > 1 : sent >= 0),
     /** Carries new events soon. @param onCarried Called when that was done, or could not be. */
-    nudge(onCarried: () => Promise<void>) {
+    nudge: (onCarried: () => Promise<void>) => {
       if (isNudged) return
       isNudged = true
       clock

@@ -210,7 +210,7 @@ export function createEnding(options: EndingOptions) {
      * Deletes the session, once: a second request meanwhile gets the answer of the first. Throws `request_unavailable`
      * while the session cannot be deleted.
      */
-    async forget(principal: string) {
+    forget: async (principal: string) => {
       if (underWay) return underWay
       if (isDeleting || current.parts.store.isClosed()) throw beingDeleted()
       underWay = removed(() => deleteSession(principal, current.parts, runtime))
@@ -220,7 +220,7 @@ export function createEnding(options: EndingOptions) {
       await current.parts.upkeep.vanishLater().catch(() => {})
     },
     /** Empties an object without a session, or with the rest of a deleted session. */
-    async vanish() {
+    vanish: async () => {
       if (isDeleting) return
       if (current.parts.store.isClosed()) await removed(() => removeRows(current.parts))
       later(empty())

@@ -51,11 +51,11 @@ export function createRecovery(parts: RecoveryParts) {
     /** The job was cancelled. */
     end: forget,
     /** Call it after the object was loaded: looks whether the job has a row. */
-    begin() {
+    begin: () => {
       jobMs = identity.id === '' ? undefined : jobs.get(id)?.time
     },
     /** Sets the timer, in the same transaction as the work that needs it. */
-    ensure() {
+    ensure: () => {
       const time = clock.nowMs() + timing.recoverEveryMs
       if (alarmMs !== undefined && alarmMs <= time) return
       const isDue = jobMs !== undefined && jobMs <= time
@@ -70,7 +70,7 @@ export function createRecovery(parts: RecoveryParts) {
      * Moves the alarm away if nothing is left to do. Rejects, and leaves it, where the retention job cannot be
      * stored.
      */
-    async rest() {
+    rest: async () => {
       if (alarmMs === undefined || !isAtRest()) return
       await retention.keep()
       if (!isAtRest()) return
@@ -141,7 +141,7 @@ export function createRetention(options: RetentionOptions) {
 
   return {
     /** Plans the job, unless it is planned. Rejects if it could not be stored. */
-    async keep() {
+    keep: async () => {
       const session = store.session()
       if (!session || isKept) return
       isKept = jobs.get(retentionJob) !== undefined
@@ -151,7 +151,7 @@ export function createRetention(options: RetentionOptions) {
       isKept = true
     },
     /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
-    async expire() {
+    expire: async () => {
       isKept = false
       const session = store.session()
       if (!session) return undefined
@@ -169,7 +169,7 @@ export function createRetention(options: RetentionOptions) {
      * Plans the job anew for a session that leaves the list in a moment: it deletes the session even if its object
      * ends.
      */
-    async leave() {
+    leave: async () => {
       const time = clock.nowMs() + timing.recoverEveryMs
       await jobs.push({ id: retentionJob, fn: retentionJob, time })
     },
@@ -179,7 +179,7 @@ export function createRetention(options: RetentionOptions) {
      * The deletion failed. @returns When it is tried again: less and less often, also after the object was loaded
      * anew.
      */
-    failed() {
+    failed: () => {
       const tries = todo.tries(retentionJob)
       const factor = Math.min(2 ** tries, maxBackoffFactor)
       // Without a working disk, the first wait has to do.

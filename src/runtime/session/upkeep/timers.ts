@@ -88,12 +88,12 @@ export function createTimers({ storage, jobs, clock, store }: TimersOptions) {
     keepRows,
     jobs: {
       get: (id) => rows().find((row) => row.id === id) ?? light.get(id),
-      list() {
+      list: () => {
         const stored = rows()
         const isStored = (id: string) => stored.some((row) => row.id === id)
         return [...stored, ...[...light.values()].filter(({ id }) => !isStored(id))]
       },
-      async push(job) {
+      push: async (job) => {
         const hasNone = rows().length === 0
         if (!hasNone || !needsNoRow.has(job.id)) return makeRows(hasNone, job)
         light.set(job.id, job)
@@ -102,14 +102,14 @@ export function createTimers({ storage, jobs, clock, store }: TimersOptions) {
         if (alarmMs === undefined) await setAlarm(time)
         else if (job.time < alarmMs) await setAlarm(job.time)
       },
-      async cancel(id) {
+      cancel: async (id) => {
         light.delete(id)
         if (rows().length > 0) return jobs.cancel(id)
         if (light.size === 0) await setAlarm(undefined)
       },
     } satisfies Jobs,
     /** The alarm has come: its jobs have rows when this resolves. */
-    async ring() {
+    ring: async () => {
       alarmMs = undefined
       isMade = undefined
       await keepRows()

@@ -52,17 +52,17 @@ export function createUpkeep(parts: UpkeepParts) {
     /** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
     settle: (row: RunRow) => settleDay(row, parts),
     /** Call it after the object was loaded: finds the timers that have rows. */
-    begin() {
+    begin: () => {
       recovery.begin()
       void aftermath.watchFloor()
     },
     /** The session was made: it is put on the list of sessions, and its retention job is planned. */
-    afterCreate() {
+    afterCreate: () => {
       recovery.ensure()
       aftermath.recordSoon()
     },
     /** Plans the job that deletes tombstones once their calls cannot arrive any more. */
-    keepTombstones() {
+    keepTombstones: () => {
       if (jobs.get(tombstonesJob)) return
       const time = clock.nowMs() + timing.keepGravesMs
       const job = { id: tombstonesJob, fn: tombstonesJob, time }
@@ -72,7 +72,7 @@ export function createUpkeep(parts: UpkeepParts) {
      * Does the work of a due job. @returns When the job comes back, if something is left to do. Never throws: a job
      * that fails for good is forgotten, and with it the runs it was for.
      */
-    async onJob(fn: string) {
+    onJob: async (fn: string) => {
       try {
         if (fn === 'pauses') return expire()
         if (fn === tombstonesJob) return dropTombstones()
@@ -91,7 +91,7 @@ export function createUpkeep(parts: UpkeepParts) {
       await jobs.push({ id: vanishJob, fn: vanishJob, time })
     },
     /** The session was deleted: cancels its jobs. A job that is left finds nothing to do. Never rejects. */
-    async end() {
+    end: async () => {
       recovery.end()
       retention.end()
       await Promise.allSettled(
