@@ -16,7 +16,7 @@ import type {
   EndedCredential,
   HeldWorkRequest,
 } from '#runtime/session/types/principal.ts'
-import type { PlatformMeter } from '#runtime/session/types/platform-usage.ts'
+import type { Meter } from '#runtime/session/storage/meter.ts'
 import type {
   KnowledgeAnswer,
   KnowledgeRequest,
@@ -60,7 +60,7 @@ export interface PrincipalRuntime {
   /** Its long-term memory, under a key that is bound to `owner`. */
   readonly createNotes: (storage: DurableObjectStorage, owner: string) => LongTermMemory
   readonly createDocuments: (storage: DurableObjectStorage, owner: string) => KnowledgeStore
-  readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
+  readonly createMeter: (storage: DurableObjectStorage) => Meter
   readonly createSchedules: CreateScheduleHost<DurableObjectStorage>
   /** Erases persons, in the operator's object. @returns When there is more to do. */
   readonly erase: () => Promise<number | undefined>
@@ -209,7 +209,7 @@ const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
 
 /** Adds the cost to the reply: the caller books it for its request, and the rest for the deployment. */
 const billedBy =
-  (meter: PlatformMeter, clock: Clock, start: () => Promise<unknown>) =>
+  (meter: Meter, clock: Clock, start: () => Promise<unknown>) =>
   async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {
     await start()
     const nowMs = clock.nowMs()

@@ -15,7 +15,7 @@ import type { Submissions } from './submissions.ts'
 type Options = RunOptions & Pick<SubmitRequest, 'keyPersona'>
 
 /** Shows and compacts the context that a model would be sent next. */
-export function createContexts(access: SessionAccess, { run }: Pick<Submissions, 'run'>) {
+export function createContexts(access: SessionAccess, { run }: Submissions) {
   const { runtime, current, own } = access
   const lastRun = () => {
     const { store } = current.parts

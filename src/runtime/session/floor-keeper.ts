@@ -10,7 +10,7 @@ import { isHeld, floorKey, noteOf } from './floor/message-router.ts'
 export type FloorKeeper = ReturnType<typeof createFloorKeeper>
 
 /** Ends handoffs: for the user, for an operator, when their time is over, or with the session. */
-export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submissions, 'admit'>) {
+export function createFloorKeeper(access: SessionAccess, { admit }: Submissions) {
   const { runtime, identity, current, own, refuseWhileDeleting } = access
 
   /** Records the end of the handoff at once, in a run of its own. If that run is refused, the next run records it. */
@@ -47,7 +47,7 @@ export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submiss
 
   return {
     /** Throws `request_conflict` if no agent has the conversation. @param by The operator; absent for the user. */
-    reclaim(principal: string, by: string | undefined): FloorView {
+    reclaim: (principal: string, by: string | undefined): FloorView => {
       own(principal)
       refuseWhileDeleting()
       const floor = end(by === undefined ? 'user' : 'operator', by)
@@ -55,7 +55,7 @@ export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submiss
       throw new IsolaError('request_conflict', 'The conversation is with the session’s own agent.')
     },
     /** Ends a handoff whose time is over. @returns When to look again, if an agent has the conversation. */
-    expire(): number | undefined {
+    expire: (): number | undefined => {
       const { store } = current.parts
       const floor = store.floor()
       if (!isHeld(floor)) return undefined
@@ -66,8 +66,11 @@ export function createFloorKeeper(access: SessionAccess, { admit }: Pick<Submiss
       end('timeout')
       return undefined
     },
-    /** The call that made this session is cancelled: ends all work in it and below it. Resolves once its runs are over. */
-    async revoke(reason: string): Promise<void> {
+    /**
+     * The call that made this session is cancelled: ends all work in it and below it. Resolves once its runs are
+     * over.
+     */
+    revoke: async (reason: string): Promise<void> => {
       const { runs, upkeep } = current.parts
       // First: the last turn of a run may begin a handoff or a child.
       await runs.cancelAll(reason)

@@ -21,8 +21,8 @@ const wordsIn = (text: string) =>
     }))
 
 /**
- * Removes texts from other texts, also if they were cut or have other line breaks: every five words in a row of a longer
- * text, all words together of a shorter one.
+ * Removes texts from other texts, also if they were cut or have other line breaks: every five words in a row of a
+ * longer text, all words together of a shorter one.
  */
 export function createWithoutWords(texts: readonly ForgottenText[]): (text: string) => string {
   const rows = new Map<string, number>()
@@ -126,8 +126,10 @@ function mapped(value: unknown, without: (text: string) => string): unknown {
 }
 
 /** Fields whose value is a word of ours, an id or a time: readers of the rows need them. */
-const structural =
-  /^(id|.*Id|state|type|role|code|kind|status|run|session|agent|principal|trace|call|tool|provider|model|finishReason|outcome|taint|.*Hash|echo|echoes)$/
+const structural = new RegExp(
+  '^(id|.*Id|state|type|role|code|kind|status|run|session|agent|principal|trace|call|tool|provider|model|' +
+    'finishReason|outcome|taint|.*Hash|echo|echoes)$',
+)
 const isOneWord = (value: unknown): boolean =>
   typeof value === 'string' && /^[\w.:/-]+$/.test(value)
 

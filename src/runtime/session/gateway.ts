@@ -4,14 +4,20 @@ import { keyedRunId, objectNameOf, sessionIdOf } from './storage/ids.ts'
 
 /** A fault between a caller and an object, as far as the platform tells. */
 interface PlatformFault {
-  /** `broken`: the object or the way to it was lost. `gone`: it was deleted, and has not looked at the request. `overloaded`: it has too much to do. `outdated`: it runs older code. */
+  /**
+   * `broken`: the object or the way to it was lost. `gone`: it was deleted, and has not looked at the request.
+   * `overloaded`: it has too much to do. `outdated`: it runs older code.
+   */
   readonly kind: 'broken' | 'gone' | 'overloaded' | 'outdated'
   readonly cause: unknown
 }
 
 /** The messages of workerd for errors without a flag: "Network connection lost.", "internal error; reference = …". */
-const brokenTexts =
-  /\b(abort\w*|reset|evicted|disconnected|connection (was )?(lost|closed)|internal error|transient issue|exceeded|code (was|has been) updated)\b/i
+const brokenTexts = new RegExp(
+  String.raw`\b(abort\w*|reset|evicted|disconnected|connection (was )?(lost|closed)|internal error|` +
+    String.raw`transient issue|exceeded|code (was|has been) updated)\b`,
+  'i',
+)
 /** The reason with which an object ends itself when a request comes after its session was deleted. */
 export const goneText = 'isola: this session was deleted, the next request begins another'
 const overloadedTexts = /\b(overloaded|too much load on Durable Objects)\b/i
@@ -20,8 +26,8 @@ const missingMethod = /^The RPC receiver does not implement /
 /**
  * Tells the platform's errors from ours; `undefined` for ours, which must stay visible as a bug.
  *
- * An error that code in the object threw arrives with `remote`, an error of the platform without: so flags that a plugin
- * forges on its own error count for nothing (docs/reliability.md F30).
+ * An error that code in the object threw arrives with `remote`, an error of the platform without: so flags that a
+ * plugin forges on its own error count for nothing (docs/reliability.md F30).
  */
 function faultOf(cause: unknown): PlatformFault | undefined {
   if (!(cause instanceof Error)) return undefined
@@ -62,7 +68,7 @@ export interface SessionNamespace {
   readonly getByName: (name: string) => unknown
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly namespace: SessionNamespace
   readonly sha256: (text: string) => string
 }
@@ -90,10 +96,16 @@ export function createSessionGateway({ namespace, sha256 }: GatewayOptions): Ses
     const [session, submission] = args as Parameters<SessionApi['submit']>
     const { principal, idempotencyKey: key } = submission
     if (key === undefined) {
-      return `The run may have been accepted: GET /api/sessions/${session} lists what there is. With an Idempotency-Key a request can be repeated and starts no second run.`
+      return (
+        `The run may have been accepted: GET /api/sessions/${session} lists what there ` +
+        'is. With an Idempotency-Key a request can be repeated and starts no second run.'
+      )
     }
     const run = keyedRunId({ session, principal, key }, sha256)
-    return `The run ${run} may have been accepted: repeat the request with its Idempotency-Key, or see GET /api/sessions/${session}/runs/${run}.`
+    return (
+      `The run ${run} may have been accepted: repeat the request with its ` +
+      `Idempotency-Key, or see GET /api/sessions/${session}/runs/${run}.`
+    )
   }
 }
 

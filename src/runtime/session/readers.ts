@@ -1,15 +1,15 @@
 import { defined } from '#contracts/defined.ts'
-import { withoutOpaque } from './types/session-view.ts'
-import type {
-  RunMemo,
-  RunView,
-  SessionAbout,
-  SessionTree,
-  TranscriptPage,
-  TranscriptQuery,
-  TreeQuery,
-  ItemsPage,
-  ItemsQuery,
+import {
+  withoutOpaque,
+  type RunMemo,
+  type RunView,
+  type SessionAbout,
+  type SessionTree,
+  type TranscriptPage,
+  type TranscriptQuery,
+  type TreeQuery,
+  type ItemsPage,
+  type ItemsQuery,
 } from './types/session-view.ts'
 import type { SessionApi } from './types/session-api.ts'
 import { itemsPage } from './responses/items.ts'

@@ -13,7 +13,7 @@ type CreateRequest = Parameters<SessionApi['create']>[0]
 type Change = Parameters<SessionApi['amend']>[1]
 
 /** Makes, changes and deletes a session for its owner. */
-export function createSessionEdits(access: SessionAccess, { forget }: Pick<Ending, 'forget'>) {
+export function createSessionEdits(access: SessionAccess, { forget }: Ending) {
   const { runtime, identity, current, own, refuseWhileDeleting } = access
 
   /** Whether the session exists as requested. Throws if it exists otherwise, or is being deleted. */
@@ -34,7 +34,9 @@ export function createSessionEdits(access: SessionAccess, { forget }: Pick<Endin
   }
 
   return {
-    /** Makes the session, or finds it as requested; rejects with `request_idempotency_mismatch` if it is another one. */
+    /**
+     * Makes the session, or finds it as requested; rejects with `request_idempotency_mismatch` if it is another one.
+     */
     async create(about: CreateRequest): Promise<SessionAbout> {
       const { agent, principal } = about
       const isKnown = isMade(about)

@@ -1,52 +1,32 @@
 import type { SessionRuntime } from './types/runtime.ts'
-import type { Space } from '#contracts/space.ts'
 import { cardOf, viewOf, type ViewOptions } from './log/views.ts'
-import { createSpentTotal, type SpentTotal } from './log/spending.ts'
-import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
-import { createTranscript, type Transcript } from './log/transcript.ts'
+import { createSpentTotal } from './log/spending.ts'
+import { createStreamHub } from './log/stream-hub.ts'
+import { createTranscript } from './log/transcript.ts'
 import { createCredentialUse } from './runs/credential-use.ts'
-import { createLiveRuns, type LiveRuns } from './runs/live-runs.ts'
-import { createRuns, type Runs } from './runs/runs.ts'
-import { createChildren, type Children } from './storage/children.ts'
+import { createLiveRuns } from './runs/live-runs.ts'
+import { createRuns } from './runs/runs.ts'
+import { createChildren } from './storage/children.ts'
 import type { Meter } from './storage/meter.ts'
 import { createSpace } from './storage/space.ts'
-import { createSessionStore, type SessionStore } from './storage/store.ts'
-import type { RunRow, SessionRow } from './storage/stored-rows.ts'
-import { createTodo, type Todo } from './storage/todo.ts'
+import { createSessionStore } from './storage/store.ts'
+import type { RunRow } from './storage/stored-rows.ts'
+import { createTodo } from './storage/todo.ts'
 import { createAfterRun, settleDay } from './upkeep/after-run.ts'
-import { createAuditOutbox, type AuditOutbox, createEventNotes } from './upkeep/audit-outbox.ts'
+import { createAuditOutbox, createEventNotes } from './upkeep/audit-outbox.ts'
 import { createReport } from './upkeep/incidents.ts'
-import { createRecovery } from './upkeep/recovery.ts'
-import { createRetention } from './upkeep/recovery.ts'
-import { createTimers, type Jobs, type Timers } from './upkeep/timers.ts'
-import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
-import { createUpkeep, type Upkeep } from './upkeep/upkeep.ts'
-import { createCourier, type Courier } from './waiting/courier.ts'
-import type { RunView } from './types/session-view.ts'
+import { createRecovery, createRetention } from './upkeep/recovery.ts'
+import { createTimers, type Jobs } from './upkeep/timers.ts'
+import { createTraceOutbox } from './upkeep/trace-outbox.ts'
+import { createUpkeep } from './upkeep/upkeep.ts'
+import { createCourier } from './waiting/courier.ts'
 import { noSuchRun, noSuchSession } from './storage/refusals.ts'
 import { beingDeleted } from './upkeep/ending.ts'
 
 /** The parts of one session; a deleted session's object gets new ones. */
-export interface SessionParts {
-  readonly store: SessionStore
-  readonly todo: Todo
-  readonly children: Children
-  readonly spent: SpentTotal
-  readonly live: LiveRuns
-  readonly courier: Courier
-  readonly hub: StreamHub
-  readonly transcript: Transcript
-  readonly outbox: AuditOutbox
-  readonly traces: TraceOutbox
-  readonly runs: Runs
-  readonly space: Space
-  readonly upkeep: Upkeep
-  readonly timers: Timers
-  /** Between two steps of long work: makes the rows durable, and lets other requests have the object. */
-  readonly rest: () => Promise<void>
-}
+export type SessionParts = ReturnType<typeof openParts>
 
-export interface SessionPartsOptions {
+interface SessionPartsOptions {
   readonly runtime: SessionRuntime
   readonly storage: DurableObjectStorage
   readonly meter: Meter
@@ -58,7 +38,7 @@ export interface SessionPartsOptions {
 }
 
 /** Wiring only: leaves first, then the parts that use them. */
-export function openParts(options: SessionPartsOptions): SessionParts {
+export function openParts(options: SessionPartsOptions) {
   const { runtime, storage, identity, meter } = options
   const { clock, events: bus } = runtime
   const sync = () => storage.sync()
@@ -125,12 +105,25 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     afterRun: aftermath.afterRun,
   })
   const upkeep = createUpkeep({ ...carriers, runs, recovery, aftermath })
+  /** Between two steps of long work: makes the rows durable, and lets other requests have the object. */
   const rest = async () => {
     await sync()
     await clock.sleep(0)
   }
   const carrying = { courier, outbox, traces, timers, upkeep }
-  return { store, todo, children, space, spent, transcript, hub, live, runs, ...carrying, rest }
+  return {
+    store,
+    todo,
+    children,
+    space,
+    spent,
+    transcript,
+    hub,
+    live,
+    runs,
+    ...carrying,
+    rest,
+  }
 }
 
 /** The state of a session's object: its parts are replaced when the session is deleted. */
@@ -150,18 +143,9 @@ interface SessionAccessOptions {
 }
 
 /** Checks and lookups for everything that answers requests to a session. */
-export interface SessionAccess extends Omit<SessionAccessOptions, 'sync'> {
-  readonly refuseWhileDeleting: () => void
-  /** The session, if it is this principal's. An absent session and another principal's session look alike. */
-  readonly own: (principal: string) => SessionRow
-  readonly row: (run: string) => RunRow
-  readonly view: (run: string) => RunView
-  readonly viewOptions: () => ViewOptions
-  /** Waits until the log is durable, including events that are written while it waits: an answer with an id needs that. */
-  readonly synced: () => Promise<void>
-}
+export type SessionAccess = ReturnType<typeof createSessionAccess>
 
-export function createSessionAccess({ sync, ...options }: SessionAccessOptions): SessionAccess {
+export function createSessionAccess({ sync, ...options }: SessionAccessOptions) {
   const { runtime, identity, current, isDeleting } = options
   const viewOptions = (): ViewOptions => ({ ...current.parts, runtime, session: identity.id })
   const row = (run: string): RunRow => {
@@ -173,18 +157,23 @@ export function createSessionAccess({ sync, ...options }: SessionAccessOptions):
     ...options,
     row,
     viewOptions,
-    view: (run) => viewOf(row(run), viewOptions()),
-    refuseWhileDeleting() {
+    view: (run: string) => viewOf(row(run), viewOptions()),
+    refuseWhileDeleting: () => {
       if (isDeleting()) throw beingDeleted()
     },
-    own(principal) {
+    /** The session, if it is this principal's. An absent session and another principal's session look alike. */
+    own: (principal: string) => {
       const session = current.parts.store.session()
       if (!session || session.principal !== principal) {
         throw noSuchSession()
       }
       return session
     },
-    async synced() {
+    /**
+     * Waits until the log is durable, including events that are written while it waits: an answer with an id needs
+     * that.
+     */
+    synced: async () => {
       const { store } = current.parts
       for (let seq = -1; seq !== store.lastSeq();) {
         seq = store.lastSeq()

@@ -63,7 +63,7 @@ export function createAlarms({ runtime, storage, meter, lifecycle, current }: Al
 }
 
 /** The parts of its object that a session uses. */
-export interface SessionOptions {
+interface SessionOptions {
   readonly context: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>
   readonly meter: Meter
   readonly lifecycle: Pick<Lifecycle, 'jobs' | 'start' | 'isStarted' | 'alarm'>

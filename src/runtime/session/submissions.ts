@@ -54,12 +54,12 @@ export function createSubmissions(access: SessionAccess) {
 
   return {
     admit: admitTo,
-    async submit(session: string, request: SubmitRequest): Promise<SubmitReceipt> {
+    submit: async (session: string, request: SubmitRequest): Promise<SubmitReceipt> => {
       const { receipt, live } = await admitTo(session, request, 'reader')
       await live?.accepted
       return toReceipt(receipt)
     },
-    async run(session: string, request: SubmitRequest): Promise<RunOutcome> {
+    run: async (session: string, request: SubmitRequest): Promise<RunOutcome> => {
       const { receipt, live } = await admitTo(session, request, 'result')
       await live?.accepted
       if (live) return awaited(receipt.run, live.done)
@@ -67,7 +67,7 @@ export function createSubmissions(access: SessionAccess) {
       if (outcome) return outcome
       throw new IsolaError('request_unavailable', 'The run is being taken up again. Try again.')
     },
-    async runStream(session: string, request: SubmitRequest): Promise<StartedStream> {
+    runStream: async (session: string, request: SubmitRequest): Promise<StartedStream> => {
       const { store, hub, runs } = current.parts
       const { receipt, live } = await admitTo(session, request, 'reader')
       const { run } = receipt
@@ -94,7 +94,7 @@ export function createSubmissions(access: SessionAccess) {
       })
       return { receipt: toReceipt(receipt), reader, stream }
     },
-    async retry(run: string): Promise<SubmitReceipt> {
+    retry: async (run: string): Promise<SubmitReceipt> => {
       const { submission, order } = row(run)
       if (current.parts.store.final(order)?.error?.code !== 'run_given_up') {
         throw new IsolaError('request_conflict', 'Only a run that was given up can be retried.')
@@ -107,7 +107,7 @@ export function createSubmissions(access: SessionAccess) {
       await live?.accepted
       return toReceipt(receipt)
     },
-    hide(principal: string, run: string): RunMemo {
+    hide: (principal: string, run: string): RunMemo => {
       own(principal)
       refuseWhileDeleting()
       const { runs } = current.parts
@@ -116,12 +116,12 @@ export function createSubmissions(access: SessionAccess) {
       runs.cancel(row(run), 'The response was deleted.')
       return memoOf(row(run), viewOptions())
     },
-    async cancel(principal: string, run: string, reason: string): Promise<RunView> {
+    cancel: async (principal: string, run: string, reason: string): Promise<RunView> => {
       own(principal)
       await stopped(current.parts.runs.cancel(row(run), reason))
       return view(run)
     },
-    async abandon(principal: string, run: string, reader: string): Promise<RunView> {
+    abandon: async (principal: string, run: string, reader: string): Promise<RunView> => {
       own(principal)
       const asked = row(run)
       const { hub, runs } = current.parts

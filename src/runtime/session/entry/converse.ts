@@ -31,8 +31,8 @@ interface RunToFollow extends Following {
 const cancelReason = 'The client cancelled the call.'
 
 /**
- * Gives the events of a run to its caller until the run is over, is parked, or the wait is over; then the run goes on by
- * itself. A client of 2026-07-28 that closes its request cancels the run. A client of 2025 cancels with
+ * Gives the events of a run to its caller until the run is over, is parked, or the wait is over; then the run goes
+ * on by itself. A client of 2026-07-28 that closes its request cancels the run. A client of 2025 cancels with
  * `notifications/cancelled`, so its lost connection is no cancel. Throws the refusal of the session.
  */
 export async function followRun(options: RunToFollow): Promise<RunView> {
@@ -104,8 +104,8 @@ const capabilities: ReadonlyMap<string, Question['kind']> = new Map([
 ])
 
 /**
- * The questions of a parked run to its client. Other pauses (an approval, a sub-agent) are no questions, nor is a question
- * whose answer needs the right to approve, for a client without that right.
+ * The questions of a parked run to its client. Other pauses (an approval, a sub-agent) are no questions, nor is a
+ * question whose answer needs the right to approve, for a client without that right.
  */
 export function questionsOf({ pauses = [] }: RunView, mayApprove: boolean): readonly Question[] {
   const asking = pauses.filter(

@@ -76,7 +76,9 @@ async function refuseBeyondDay(
   const [has, may] = [left, most].map((amount) =>
     key === 'tokens' ? `${amount} tokens` : `$${amount / 1e9}`,
   )
-  const message = `${param}: the day of this principal has ${has} left, so this run may have a limit of ${may}. An operator may raise it further.`
+  const message =
+    `${param}: the day of this principal has ${has} left, so this ` +
+    `run may have a limit of ${may}. An operator may raise it further.`
   throw new IsolaError('request_forbidden', message, { param })
 }
 

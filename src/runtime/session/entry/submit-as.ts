@@ -48,7 +48,7 @@ export const toRepeated = (
   }: Partial<SubmitRequest> & Pick<Submission, 'messages'> & { readonly under: string },
 ): SubmitRequest => ({ ...submission, ...changes, idempotencyKey: under })
 
-export interface SubmitParts {
+interface SubmitParts {
   readonly sessions: SessionGateway
   readonly ids: Ids
 }

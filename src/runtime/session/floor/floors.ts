@@ -51,7 +51,7 @@ const cancelOf = (
   run: string,
 ): Errand => ({ kind: 'cancel', session, run, call, reason })
 
-export interface FloorParts extends RevokeParts {
+interface FloorParts extends RevokeParts {
   readonly runtime: Pick<SessionRuntime, 'clock'>
 }
 
@@ -73,8 +73,11 @@ const isBeside = (row: RunRow, store: SessionStore): boolean => {
   )
 }
 
-/** Looks for the agent that has the conversation among the tools of a run; while its plugin is away, it counts as found. */
-export async function lookFor(toolset: Toolset, { store }: Pick<FloorParts, 'store'>) {
+/**
+ * Looks for the agent that has the conversation among the tools of a run; while its plugin is away, it counts as
+ * found.
+ */
+export async function lookFor(toolset: Toolset, { store }: FloorParts) {
   const floor = store.floor()
   if (!isHeld(floor)) return () => true
   const ways = [floor.holder, 'isola__call'].map((toolId) => {
@@ -144,7 +147,7 @@ interface Settled {
 }
 
 /** The calls of a turn that took the conversation, or gave it back. */
-export const floorCallsIn = ({ calls }: Pick<TurnRecord, 'calls'>): TurnRecord['calls'] =>
+export const floorCallsIn = ({ calls }: TurnRecord): TurnRecord['calls'] =>
   calls.filter(({ outcome }) => floorChangeOf(outcome))
 
 /** Collects these calls of a run, for each turn from its last write. */
@@ -194,7 +197,10 @@ type ReclaimParts = FloorParts & {
 
 export const isPassedOn = (floor: Floor) => (row: RunRow) => row.passedOn?.id === floor.id
 
-/** Ends the handoff, and cancels runs that pass a message on in it. @returns `undefined` if no agent had the conversation. */
+/**
+ * Ends the handoff, and cancels runs that pass a message on in it. @returns `undefined` if no agent had the
+ * conversation.
+ */
 export function reclaimFloor(
   end: { readonly reason: FloorEnding; readonly by?: string | undefined },
   parts: ReclaimParts,
@@ -220,7 +226,7 @@ function endFloor(
   return over
 }
 
-export const floorViewOf = (store: Pick<SessionStore, 'floor'>) => {
+export const floorViewOf = (store: SessionStore) => {
   const floor = store.floor()
   return floor && { floor: toFloorView(floor) }
 }

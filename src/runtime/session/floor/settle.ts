@@ -1,7 +1,12 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { Floor, FloorEnding } from '../types/floor.ts'
+import {
+  type Floor,
+  type FloorEnding,
+  floorChangeOf,
+  wordsOf,
+  monitorReclaims,
+} from '../types/floor.ts'
 import type { FloorTerms } from '#contracts/floor.ts'
-import { floorChangeOf, wordsOf, monitorReclaims } from '../types/floor.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'
@@ -31,7 +36,7 @@ export interface EndedRun {
 }
 
 /** The handoff after the end of a run, and the events of the change. */
-export interface FloorSettled {
+interface FloorSettled {
   readonly floor: Floor
   readonly events: readonly EventDraft<'floor_taken' | 'floor_ended'>[]
 }

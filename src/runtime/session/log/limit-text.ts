@@ -4,14 +4,17 @@ import type { RunRow } from '../storage/stored-rows.ts'
 /** The dimensions of spending that have a limit. */
 export type Spending = keyof Amount | 'timeMs'
 
-/** The owner of a limit in force; for a session's limit also its amount, and the spending of the session's other runs. */
+/**
+ * The owner of a limit in force; for a session's limit also its amount, and the spending of the session's other
+ * runs.
+ */
 export interface OwnedLimit {
   readonly of: LimitOwner
   readonly session?: { readonly allowed: number; readonly spent: number }
 }
 
 /** A limit with the dimension that is booked under it, and its unit for people. */
-export interface Dimension {
+interface Dimension {
   readonly limit: keyof Limits
   readonly key?: Spending
   readonly unit: string

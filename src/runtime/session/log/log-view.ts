@@ -47,20 +47,14 @@ function told(event: SessionEvent, { turn, said, calls }: Row): ToldEvent {
     }
     // Adds the number of the turn, so that readers need not parse the id of a call.
     case 'run_parked':
-      return { ...event, data: { ...event.data, turn: turn.turn } }
     case 'agent_result':
-      return { ...event, data: { ...event.data, turn: turn.turn } }
     case 'model_called':
-      return { ...event, data: { ...event.data, turn: turn.turn } }
     case 'model_failed':
-      return { ...event, data: { ...event.data, turn: turn.turn } }
-    case 'agent_error': {
-      const { detail: _inside, ...data } = event.data
-      return { ...event, data }
-    }
+      return { ...event, data: { ...event.data, turn: turn.turn } } as ToldEvent // each kind has it
+    case 'agent_error':
     case 'tool_log': {
       const { detail: _inside, ...data } = event.data
-      return { ...event, data }
+      return { ...event, data } as ToldEvent // of the same kind
     }
     default:
       return event
@@ -101,7 +95,7 @@ export function runStarted({
 
 /** Some events between two places of the log, in order; empty only if there are none. */
 export function eventsPage(
-  store: Pick<SessionStore, 'logPage'>,
+  store: SessionStore,
   {
     after,
     upTo,

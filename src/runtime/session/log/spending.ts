@@ -5,7 +5,9 @@ import { everyRun, type SessionStore } from '../storage/store.ts'
 import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { RunSpent } from '../storage/log-rows.ts'
 
-/** The spending of a run and of everything below it. A background child counts with its whole lease until it reports. */
+/**
+ * The spending of a run and of everything below it. A background child counts with its whole lease until it reports.
+ */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   const spent = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const late = Object.entries(row.settledLate ?? {}).map(([call, usage]) => ({ call, usage }))
@@ -68,8 +70,8 @@ const overFrom = 1_000_000_000
 
 /**
  * The step of a run for the day's ledger: it counts up whenever the spending may differ from the settled amount. It is
- * computed from the rows, so every caller gets the same, also after a crash. The end comes after every pause, even if the
- * turns cannot be read.
+ * computed from the rows, so every caller gets the same, also after a crash. The end comes after every pause, even
+ * if the turns cannot be read.
  */
 export function stepOf(row: RunRow, turns: readonly TurnRecord[], isOver: boolean): number {
   const reports = (row.inbox ?? []).filter(({ call }) => call !== undefined).length
@@ -118,24 +120,21 @@ function correctionOf(
 const maxBytesAtOnce = 4 * 1_048_576
 
 /** The spending of all runs of a session. Finished runs at its beginning are added up once. */
-export interface SpentTotal {
-  /** Adds up the unknown rest, a few runs at a time. */
-  readonly total: (rest: () => Promise<void>) => Promise<Usage>
-  /** The spending of a finished run has changed. */
-  readonly forget: () => void
-}
+export type SpentTotal = ReturnType<typeof createSpentTotal>
 
-export function createSpentTotal(store: SessionStore): SpentTotal {
+export function createSpentTotal(store: SessionStore) {
   const nothing = { upTo: 0, usage: zeroUsage }
   let known = nothing
   /** Counts up when the known total becomes wrong. */
   let change = 0
   return {
-    forget() {
+    /** The spending of a finished run has changed. */
+    forget: () => {
       known = nothing
       change += 1
     },
-    async total(rest) {
+    /** Adds up the unknown rest, a few runs at a time. */
+    total: async (rest: () => Promise<void>) => {
       const began = change
       let { usage } = known
       let isOver = true

@@ -114,7 +114,7 @@ function createLiveReader(
   }
   const stream: ReadableStream<Uint8Array> = new ReadableStream({
     type: 'bytes',
-    async pull(controller) {
+    pull: async (controller) => {
       for (;;) {
         if (isBehind && hasRead) await hub.pause()
         const lines = nextLines()
@@ -140,26 +140,16 @@ const isLast = (item: StreamItem, run: string | undefined): boolean =>
 
 /**
  * Gives the log to live readers, one JSON item a line. An event leaves only after its row is durable; a delta leaves at
- * once, but never before an earlier event. A reader takes the log at its own pace: a reader that is more than a few events
- * behind reads them from the log again.
+ * once, but never before an earlier event. A reader takes the log at its own pace: a reader that is more than a few
+ * events behind reads them from the log again.
  */
-export interface StreamHub {
-  readonly publish: (events: readonly ToldEvent[]) => void
-  readonly delta: (delta: MessageDelta) => void
-  /** No run is live: ends the readers that follow the whole session. */
-  readonly rest: () => void
-  /** Whether a reader follows this run; without a run, whether there is any reader. */
-  readonly hasReaders: (run?: string) => boolean
-  /** Ends a reader. */
-  readonly detach: (id: string) => void
-  readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
-}
+export type StreamHub = ReturnType<typeof createStreamHub>
 
 /** @param pause Lets other requests have the object, between two pages of the log. */
 export function createStreamHub(
   sync: () => Promise<void>,
   pause: () => Promise<void> = () => Promise.resolve(),
-): StreamHub {
+) {
   const readers = new Set<LiveReader>()
   let waiting = 0
   /** The last place of the log that is known to be durable. */
@@ -187,12 +177,14 @@ export function createStreamHub(
   }
 
   return {
-    hasReaders: (run) =>
+    /** Whether a reader follows this run; without a run, whether there is any reader. */
+    hasReaders: (run?: string) =>
       run === undefined
         ? readers.size > 0
         : [...readers].some((reader) => reader.run === undefined || reader.run === run),
+    /** No run is live: ends the readers that follow the whole session. */
     rest: () => later(() => readers.forEach((reader) => reader.rest()), false),
-    publish(events) {
+    publish: (events: readonly ToldEvent[]) => {
       if (events.length === 0) return
       partial = undefined
       if (readers.size === 0 && waiting === 0) return // a later reader reads the durable log
@@ -201,7 +193,7 @@ export function createStreamHub(
         events.forEach(broadcast)
       }, true)
     },
-    delta(delta) {
+    delta: (delta: MessageDelta) => {
       partial =
         partial?.run === delta.run && partial.turn === delta.turn
           ? { ...partial, text: partial.text + delta.text }
@@ -209,10 +201,11 @@ export function createStreamHub(
       if (waiting === 0) broadcast(delta)
       else later(() => broadcast(delta), false)
     },
-    detach(id) {
+    /** Ends a reader. */
+    detach: (id: string) => {
       for (const reader of readers) if (reader.id === id) reader.end()
     },
-    attach({ follow, ...reader }) {
+    attach: ({ follow, ...reader }: Reader) => {
       durable = Math.max(durable, reader.upTo)
       const live = createLiveReader(reader, {
         durable: () => durable,

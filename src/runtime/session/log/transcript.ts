@@ -4,34 +4,22 @@ import type { Message } from '#contracts/message.ts'
 import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
 import { spokenIn } from '../floor/message-router.ts'
 import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
-import { saidAtBeginning } from '../storage/stored-rows.ts'
+import { saidAtBeginning, type RunRow } from '../storage/stored-rows.ts'
 import { addedBetween } from '../storage/session-row.ts'
-import { runBefore } from '../storage/store.ts'
-import type { SessionStore } from '../storage/store.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
+import { runBefore, type SessionStore } from '../storage/store.ts'
 
 /** The conversation that a run goes on from. */
-export interface SaidBefore {
+interface SaidBefore {
   readonly messages: readonly Message[]
   /** The last compactions along the same branch, oldest first. */
   readonly compactions: readonly Compaction[]
 }
 
-/** The conversation of a session, as a view over its rows. A run goes on from the run before it, or from a place it names. */
-export interface Transcript {
-  /** The conversation before a run. Finished runs do not change, so they are read once. */
-  readonly before: (row: RunRow) => SaidBefore
-  /** Whether a failed run has this message. */
-  readonly isLeftOver: (message: Message) => boolean
-  /** Everything of every branch in accept order, the run under way included, from behind one run to another. */
-  readonly page: (after: number) => {
-    readonly messages: readonly Message[]
-    /** Place of the last run of the page, if there is more behind it. */
-    readonly next?: number
-  }
-  /** A finished run got an outcome: its messages are read again. */
-  readonly forget: () => void
-}
+/**
+ * The conversation of a session, as a view over its rows. A run goes on from the run before it, or from a place it
+ * names.
+ */
+export type Transcript = ReturnType<typeof createTranscript>
 
 /** A longer page ends: it is in memory several times until it is sent. */
 const maxPageChars = 1_000_000
@@ -42,7 +30,7 @@ const lastOf = (records: readonly Compaction[]): readonly Compaction[] => record
 const recordsIn = (turns: readonly TurnRecord[]): readonly Compaction[] =>
   lastOf(turns.flatMap(({ compactions = [] }) => compactions))
 
-export function createTranscript(store: SessionStore): Transcript {
+export function createTranscript(store: SessionStore) {
   const preamble = () => store.session()?.preamble ?? []
   const added = (from: number, to?: number): Message[] =>
     addedBetween(store.session() ?? {}, from, to).flatMap(({ messages }) => messages)
@@ -151,10 +139,15 @@ export function createTranscript(store: SessionStore): Transcript {
   }
 
   return {
-    before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
-    isLeftOver: (message) => leftOver.has(message),
-    page: (after) => pageOf(store, { preamble, ofRun, added }, after),
-    forget() {
+    /** The conversation before a run. Finished runs do not change, so they are read once. */
+    before: (row: RunRow) =>
+      (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
+    /** Whether a failed run has this message. */
+    isLeftOver: (message: Message) => leftOver.has(message),
+    /** Everything of every branch in accept order, the run under way included, from behind one run to another. */
+    page: (after: number) => pageOf(store, { preamble, ofRun, added }, after),
+    /** A finished run got an outcome: its messages are read again. */
+    forget: () => {
       known = []
       records = []
       read = undefined
@@ -176,7 +169,7 @@ function pageOf(
     readonly added: (from: number, to?: number) => readonly Message[]
   },
   after: number,
-): ReturnType<Transcript['page']> {
+): { readonly messages: readonly Message[]; readonly next?: number } {
   const last = store.lastOrder()
   const messages: Message[] = after === 0 ? [...preamble()] : []
   let chars = 0
@@ -207,8 +200,8 @@ function asSpoken(
 }
 
 /**
- * The run failed before any answer. Of several such runs in a row only the last one's messages stay: a caller that tries
- * again repeats its message, and a request that is refused for its length would only grow.
+ * The run failed before any answer. Of several such runs in a row only the last one's messages stay: a caller that
+ * tries again repeats its message, and a request that is refused for its length would only grow.
  */
 const cameToNothing = (turns: readonly TurnRecord[], said: readonly Message[]): boolean =>
   turns.at(-1)?.final?.state === 'failed' && said.every(({ role }) => role === 'user')

@@ -18,7 +18,7 @@ const askedAtOnce = 8
 /** The least space of a child, so that a child with few and short runs is whole. */
 const minChildChars = 20_000
 
-export interface TreeOptions {
+interface TreeOptions {
   readonly session: SessionRow
   readonly parts: {
     readonly store: SessionStore
@@ -106,8 +106,8 @@ function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
 }
 
 /**
- * The children's trees, in their order, as far as they fit the page. On a page of children the first one always fits, so
- * that a reader makes progress.
+ * The children's trees, in their order, as far as they fit the page. On a page of children the first one always
+ * fits, so that a reader makes progress.
  */
 async function treesOf(
   children: readonly Child[],

@@ -47,16 +47,13 @@ export async function recordRefusal(
 }
 
 /** The caller, for the record: an author installs, and enables nothing. */
-export const changeBy = ({ by, caller }: Pick<RequestContext, 'by' | 'caller'>): ChangeBy => ({
+export const changeBy = ({ by, caller }: RequestContext): ChangeBy => ({
   ...by(),
   mayEnable: caller.role === 'operator',
 })
 
 /** The caller of a request about agents, with its rights. */
-export function administratorOf({
-  by,
-  caller,
-}: Pick<RequestContext, 'by' | 'caller'>): AgentAdministrator {
+export function administratorOf({ by, caller }: RequestContext): AgentAdministrator {
   const { role, agents } = caller
   return { ...by(), role, asker: scheduleAsker(caller), ...(agents && { agents }) }
 }
@@ -71,7 +68,9 @@ export function checkAgentModel(
   try {
     for (const one of model.split(',')) checkModel(deps, caller, one.trim())
   } catch {
-    const message = `agent.model: there is no model "${model}" here for you. GET /v1/models lists them; "default" is the deployment's own.`
+    const message =
+      `agent.model: there is no model "${model}" here for you. GET ` +
+      `/v1/models lists them; "default" is the deployment's own.`
     throw new IsolaError('request_invalid', message, { param: 'agent.model' })
   }
 }

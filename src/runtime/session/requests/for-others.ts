@@ -1,5 +1,4 @@
-import { ruleIdOf } from '../types/approval.ts'
-import type { ApprovalInbox } from '../types/approval.ts'
+import { ruleIdOf, type ApprovalInbox } from '../types/approval.ts'
 import type { Decider } from '#runtime/kernel/types/approval.ts'
 import { asksForYes } from '#runtime/kernel/types/asks.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -46,7 +45,7 @@ export interface ForOthersDeps {
  */
 export async function record(
   deps: Pick<ForOthersDeps, 'deploymentLog' | 'sources'>,
-  context: Pick<RequestContext, 'by'>,
+  context: RequestContext,
   act: Act & { readonly opened: OpenSession },
 ): Promise<void> {
   const { opened } = act

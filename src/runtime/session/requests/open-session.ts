@@ -25,10 +25,7 @@ export function toTaskMessage(request: {
  * Notes for the request's error response that a run may have begun. A refusal takes the note back: nothing has begun.
  * A connection to the session that broke says neither; with an idempotency key the repeated request joins the run.
  */
-export function notingBegun(
-  context: Pick<RequestContext, 'raw' | 'noteBegun'>,
-  work: Submitted,
-): Submitted {
+export function notingBegun(context: RequestContext, work: Submitted): Submitted {
   const noting =
     <T>(submit: () => Promise<Reply<T>>) =>
     async (): Promise<Reply<T>> => {
@@ -81,8 +78,9 @@ export function openOwn({ sessions }: OpenDeps, { params, caller }: Request): Op
 }
 
 /**
- * Acts in a session of the caller's own or, for an operator or an auditor, in that of any principal: in the own name first
- * and, where no such session is, in its owner's. `act` is called twice at most and changes nothing where it finds none.
+ * Acts in a session of the caller's own or, for an operator or an auditor, in that of any principal: in the own name
+ * first and, where no such session is, in its owner's. `act` is called twice at most and changes nothing where it
+ * finds none.
  */
 export async function inSession<T>(
   deps: OpenDeps,

@@ -2,12 +2,7 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { keeperOf, type ScheduleAsker, type ScheduleChanger } from '../types/schedule.ts'
-import type {
-  ScheduleGateway,
-  ScheduleIndex,
-  ScheduleVerb,
-  ScheduleVerbs,
-} from '../types/schedule-object.ts'
+import type { ScheduleGateway, ScheduleIndex, ScheduleVerb, ScheduleVerbs } from '../types/schedule-object.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
@@ -39,11 +34,7 @@ export const askerOf = ({ id: principal, key, grant }: Principal): ScheduleAsker
 })
 
 /** An id from the idempotency key, so that a repeated request finds the schedule that it made. */
-export function newId(
-  sources: Sources,
-  { raw, caller }: Pick<RequestContext, 'raw' | 'caller'>,
-  kind: Kind,
-): string {
+export function newId(sources: Sources, { raw, caller }: RequestContext, kind: Kind): string {
   const key = readIdempotencyKey(raw.headers)
   const prefix = kind.slice(0, 3) as 'sch' | 'sub' // the beginnings of these two
   if (key === undefined) return sources.ids.next(prefix)
@@ -51,7 +42,7 @@ export function newId(
 }
 
 /** A schedule that the caller may look at, and the object that keeps it. */
-export interface FoundSchedule {
+interface FoundSchedule {
   readonly keeper: ScheduleKeeper
   readonly id: string
   /** Absent for a caller that may read all principals' schedules. */
@@ -64,7 +55,7 @@ export interface FoundSchedule {
  */
 export async function onSchedule<T>(
   { schedules }: Pick<ScheduleDeps, 'schedules'>,
-  { params, caller }: Pick<RequestContext, 'params' | 'caller'>,
+  { params, caller }: RequestContext,
   act: (found: FoundSchedule) => Promise<T>,
   kind: Kind = 'schedule',
 ): Promise<T> {
@@ -87,7 +78,7 @@ export async function onSchedule<T>(
 /** One verb of the object that owns a schedule. */
 export const askOf = <Verb extends ScheduleVerb>(
   deps: Pick<ScheduleDeps, 'schedules'>,
-  request: Pick<RequestContext, 'params' | 'caller'>,
+  request: RequestContext,
   { kind, verb, more }: { kind: Kind; verb: Verb; more?: Omit<ScheduleVerbs[Verb]['ask'], Of> },
 ): Promise<ScheduleVerbs[Verb]['answer']> =>
   onSchedule(

@@ -4,7 +4,7 @@ import { runLimits, additive } from '#contracts/limits.ts'
 import { digits, listLimit, wantedName } from '#contracts/query-fields.ts'
 
 /** Limits of a session: the dimensions that add up over its runs. */
-export const sessionLimits = z.strictObject(additive)
+const sessionLimits = z.strictObject(additive)
 
 /** A persona, or `none`: without any. Which there are is looked up. */
 export const personaName = z.string().min(1).max(64)

@@ -46,7 +46,10 @@ export function itemsPage(store: SessionStore, query: ItemsQuery): ItemsPage {
 const isAt = (item: SaidItem, { type, run, key }: ItemPlace) =>
   item.type === type && item.run === run && item.key === key
 
-/** The input of a response: the messages of its run, or the results of its client's tools with the messages beside them. */
+/**
+ * The input of a response: the messages of its run, or the results of its client's tools with the messages beside
+ * them.
+ */
 function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonly SaidItem[] {
   const row = store.findRun(run)
   return (row ? itemsOfRun(row, store.turns(row.order)) : []).filter((item) => {
@@ -58,9 +61,9 @@ function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonl
 }
 
 /**
- * The conversation of a session as its client knows it: every branch in accept order, without the agent's own tools. One
- * stretch for the messages before the first run, and one for each run with the messages added behind it. Each stretch is
- * read when it is needed.
+ * The conversation of a session as its client knows it: every branch in accept order, without the agent's own tools.
+ * One stretch for the messages before the first run, and one for each run with the messages added behind it. Each
+ * stretch is read when it is needed.
  */
 function* stretchesFrom(
   store: SessionStore,

@@ -6,10 +6,7 @@ import { pausesOf, type RunRow } from '../storage/stored-rows.ts'
 import type { SessionStore } from '../storage/store.ts'
 
 /** The calls of a turn that its client runs, in the order of the agent. */
-export function clientCallsOf({
-  calls,
-  events,
-}: Pick<TurnRecord, 'calls' | 'events'>): readonly CallRecord[] {
+export function clientCallsOf({ calls, events }: TurnRecord): readonly CallRecord[] {
   const asked = new Set(events.flatMap(askedOfClient))
   return calls.filter(({ id }) => asked.has(id))
 }
@@ -20,7 +17,10 @@ const askedOfClient = (event: SessionEvent): readonly string[] =>
     ? event.data.pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : []))
     : []
 
-/** The turn that ends the response which begins after `from`: the run waited for the client there. `undefined` if the response ends with the run. */
+/**
+ * The turn that ends the response which begins after `from`: the run waited for the client there. `undefined` if the
+ * response ends with the run.
+ */
 export function lastTurnOf(turns: readonly TurnRecord[], from: number): number | undefined {
   return turns.find(
     ({ turn, events }) => turn > from && events.some(({ type }) => type === 'run_parked'),
@@ -31,7 +31,10 @@ export function lastTurnOf(turns: readonly TurnRecord[], from: number): number |
 export const answeredIn = (messages: Submission['messages']): ReadonlySet<string> =>
   new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
 
-/** The run of a response from which another run may go on. Throws `request_not_found`, also for a response that is not stored. */
+/**
+ * The run of a response from which another run may go on. Throws `request_not_found`, also for a response that is
+ * not stored.
+ */
 export function namedRun({ run, turn }: ResponsePlace, store: SessionStore): RunRow {
   const row = store.findRun(run)
   const echo = turn === 0 ? row?.submission.echo : row?.echoes?.[String(turn)]

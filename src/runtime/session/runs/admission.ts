@@ -25,7 +25,7 @@ import type { Todo } from '../storage/todo.ts'
 /** A submission over this does not fit its row. */
 const maxSubmissionBytes = 1_900_000
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly runs: Runs
@@ -137,7 +137,9 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   const existing = store.session()
   if (existing && existing.principal !== rest.principal) throw noSuchSession()
   if (existing?.lineage && !rest.lineage) {
-    const message = `This session belongs to a call of ${existing.lineage.parentSession}: send what is to be done there.`
+    const message =
+      'This session belongs to a call of ' +
+      `${existing.lineage.parentSession}: send what is to be done there.`
     throw new IsolaError('request_conflict', message)
   }
   if (!existing && mustExist) throw noSuchSession()
@@ -177,7 +179,10 @@ const isOfBody = new Map<string, boolean>([
   ...Object.entries(runOptionFields).map(([name, { isHashed }]) => [name, isHashed] as const),
 ])
 
-/** The hash of the request that an idempotency key stands for. Stored rows have it, so it is the same in every version. */
+/**
+ * The hash of the request that an idempotency key stands for. Stored rows have it, so it is the same in every
+ * version.
+ */
 export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
   // The same words are the same request, whatever label they have.
   const messages = submission.messages.map(({ label: _label, ...said }) => said)

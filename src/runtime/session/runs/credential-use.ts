@@ -5,9 +5,9 @@ import type { LiveRuns } from './live-runs.ts'
 
 const [againMs, maxAgainMs] = [1_000, 30_000]
 
-export interface CredentialUseOptions {
+interface CredentialUseOptions {
   readonly held: HeldWork | undefined
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly clock: Clock
   readonly identity: { readonly id: string }
   readonly live: LiveRuns
 }
@@ -17,21 +17,9 @@ export interface CredentialUseOptions {
  * that asked for it. Registration goes beside the first model call, not before it; it is repeated until the object has
  * answered, as long as the run is live.
  */
-export interface CredentialUse {
-  /** A run is live, for the first time or again. Calls `onEnded` if its key or sign-in has ended. */
-  readonly register: (row: RunRow, onEnded: (reason: string) => void) => void
-  /**
-   * Called when a run is over or declined; a parked run keeps its registration. Rejects if the register could not be
-   * reached: `release` is due.
-   */
-  readonly leave: (row: RunRow) => Promise<void>
-  /** Takes back the registration of each credential of the run that no other run uses. */
-  readonly release: (row: RunRow) => Promise<void>
-  /** Whether an unfinished run was asked for with this credential. */
-  readonly worksWith: (credential: string) => boolean
-}
+export type CredentialUse = ReturnType<typeof createCredentialUse>
 
-export function createCredentialUse(options: CredentialUseOptions): CredentialUse {
+export function createCredentialUse(options: CredentialUseOptions) {
   const { held, clock, identity, live } = options
   const asking = new Map<string, { readonly done: Promise<void>; readonly stop: AbortController }>()
   const requestOf = ({ submission }: RunRow, upTo: number) => ({
@@ -59,12 +47,17 @@ export function createCredentialUse(options: CredentialUseOptions): CredentialUs
   }
 
   return {
-    register(row, onEnded) {
+    /** A run is live, for the first time or again. Calls `onEnded` if its key or sign-in has ended. */
+    register: (row: RunRow, onEnded: (reason: string) => void) => {
       if (!held || asking.has(row.id) || credentialsOf(row.submission).length === 0) return
       const stop = new AbortController()
       asking.set(row.id, { done: ask(row, onEnded, stop.signal), stop })
     },
-    async leave(row) {
+    /**
+     * Called when a run is over or declined; a parked run keeps its registration. Rejects if the register could not be
+     * reached: `release` is due.
+     */
+    async leave(row: RunRow) {
       if (!held || credentialsOf(row.submission).length === 0) return
       // An earlier life of this object may have registered the run.
       const asked = asking.get(row.id)
@@ -73,7 +66,9 @@ export function createCredentialUse(options: CredentialUseOptions): CredentialUs
       await asked?.done
       await release(row)
     },
+    /** Takes back the registration of each credential of the run that no other run uses. */
     release,
+    /** Whether an unfinished run was asked for with this credential. */
     worksWith,
   }
 }

@@ -18,7 +18,7 @@ import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 
 /** The facts for a pause at a limit, or for a suspected loop. */
-export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
+interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
   readonly limits: Limits
   /** Names the owner of a limit; absent where the pause does not show it. */
   readonly ownerOf?: (limit: keyof Limits, allowed: number) => OwnedLimit
@@ -102,7 +102,8 @@ export function adviceFor({ lineage, mayRaise }: Submission, reached: LimitReach
 }
 
 const ofCaller =
-  ' That was its agent’s limit, or an equal share of what its caller had left: called again, alone, it gets what is left then.'
+  ' That was its agent’s limit, or an equal share of what its ' +
+  'caller had left: called again, alone, it gets what is left then.'
 
 const orMore: Readonly<Record<LimitOwner, string>> = {
   agent: ', or give the agent more',
@@ -136,7 +137,7 @@ export function limitsThatStay(row: RunRow, store: SessionStore, own: Limits): L
   return pause && narrower({ ...own, ...row.changed?.limits }, onlyLimited(pause.limits))
 }
 
-export interface NeededOptions {
+interface NeededOptions {
   readonly code: string
   /** The amount booked under that limit; absent for a limit that is not spent. */
   readonly key: Spending | undefined
@@ -157,10 +158,10 @@ const leastMs = 10_000
  * The least limit with which the refused step of a run may begin: the amount spent, the reservations of waiting calls,
  * and the amount that the step asked for. The amount is exact for a model call and for a plain tool's call
  * (`lease_refused` has it), for a turn (one, and its platform reservation) and for a level. It is a guess for time, and
- * for a call that itself spends: such a call got no share, since its caller keeps back one call of its own, and is taken
- * to need one more of the same.
+ * for a call that itself spends: such a call got no share, since its caller keeps back one call of its own, and is
+ * taken to need one more of the same.
  */
-export function neededIn(turns: readonly TurnRecord[], options: NeededOptions): number {
+function neededIn(turns: readonly TurnRecord[], options: NeededOptions): number {
   const { code, key, spent, allowed } = options
   const last = turns.at(-1)
   const { calls = [], events = [] } = last ?? {}

@@ -92,7 +92,7 @@ export function ownerOfLimit(
   return { of: begunBy && limits?.[limit] !== undefined ? 'request' : 'day' }
 }
 
-export interface LeaseParts {
+interface LeaseParts {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly identity: { readonly id: string }
@@ -101,9 +101,9 @@ export interface LeaseParts {
 }
 
 /**
- * The lease of a run: the least of the limits of its agent, its submission, its session and its principal's day (reserved
- * there before anything is spent). A child's lease is part of its parent's. Throws `lease_…`, or `request_unavailable`
- * when the day's ledger cannot be asked.
+ * The lease of a run: the least of the limits of its agent, its submission, its session and its principal's day
+ * (reserved there before anything is spent). A child's lease is part of its parent's. Throws `lease_…`, or
+ * `request_unavailable` when the day's ledger cannot be asked.
  * @see docs/design.md section 6
  */
 export async function leaseOf(row: RunRow, own: Limits, parts: LeaseParts): Promise<Limits> {
@@ -168,7 +168,7 @@ function usedUpIn(error: unknown): keyof DayAmount | undefined {
 }
 
 /** The part of the session's limits that its other runs leave; empty for a session without limits. */
-export function leftOfSession(row: RunRow, store: SessionStore): Partial<Limits> {
+function leftOfSession(row: RunRow, store: SessionStore): Partial<Limits> {
   const limits = store.session()?.limits
   if (!limits) return {}
   // One run works at a time, so this holds until the run ends.
@@ -182,8 +182,8 @@ export function leftOfSession(row: RunRow, store: SessionStore): Partial<Limits>
 }
 
 /**
- * The part of the first run's limits, as they are now, that it and the runs begun by its outcomes leave. They share these
- * limits: otherwise a limit of one dollar would be one dollar for each.
+ * The part of the first run's limits, as they are now, that it and the runs begun by its outcomes leave. They share
+ * these limits: otherwise a limit of one dollar would be one dollar for each.
  */
 function leftOfFirst(row: RunRow, { store, identity, runtime }: LeaseParts): Limits {
   const first = firstOf(row, store)

@@ -60,48 +60,35 @@ export interface RunParts {
 
 /**
  * The runs that this object works on, and which places of the session they take: in the order of its runs, and in its
- * log. Both are read from the database when they are first needed: a failing disk must not keep the object from loading.
+ * log. Both are read from the database when they are first needed: a failing disk must not keep the object from
+ * loading.
  */
-export interface LiveRuns {
-  readonly byId: Map<string, LiveRun>
-  readonly live: (id: string) => LiveRun | undefined
-  readonly isIdle: () => boolean
-  /** A run could not write its end: the session does that again before it begins anything else. */
-  isBehind: boolean
-  /** All runs without an end, written or not. */
-  readonly unfinished: () => readonly RunRow['submission'][]
-  /** The order of the newest run. */
-  readonly lastOrder: () => number
-  readonly nextOrder: () => number
-  /** Frees the order of a declined run, unless a run has come after it. */
-  readonly freeOrder: (order: number) => void
-  readonly nextSeq: () => number
-  /** The last place of the log that was taken; `undefined` if none was since the log was read. */
-  readonly lastSeq: () => number | undefined
-  /** Frees every place of the log behind this one; without an argument all places that were not written. */
-  readonly freeSeqs: (after?: number) => void
-}
+export type LiveRuns = ReturnType<typeof createLiveRuns>
 
-export function createLiveRuns(
-  store: Pick<SessionStore, 'lastOrder' | 'lastSeq' | 'unfinishedRuns'>,
-): LiveRuns {
+export function createLiveRuns(store: SessionStore) {
   const byId = new Map<string, LiveRun>()
   let order: number | undefined
   let seq: number | undefined
   return {
     byId,
+    /** A run could not write its end: the session does that again before it begins anything else. */
     isBehind: false,
-    live: (id) => byId.get(id),
+    live: (id: string) => byId.get(id),
     isIdle: () => byId.size === 0,
+    /** All runs without an end, written or not. */
     unfinished: () => [...store.unfinishedRuns(), ...byId.values()].map((run) => run.submission),
+    /** The order of the newest run. */
     lastOrder: () => order ?? store.lastOrder(),
     nextOrder: () => (order = (order ?? store.lastOrder()) + 1),
-    freeOrder(declined) {
+    /** Frees the order of a declined run, unless a run has come after it. */
+    freeOrder: (declined: number) => {
       if (order === declined) order -= 1
     },
     nextSeq: () => (seq = (seq ?? store.lastSeq()) + 1),
+    /** The last place of the log that was taken; `undefined` if none was since the log was read. */
     lastSeq: () => seq,
-    freeSeqs: (after) => void (seq = after),
+    /** Frees every place of the log behind this one; without an argument all places that were not written. */
+    freeSeqs: (after?: number) => void (seq = after),
   }
 }
 

@@ -8,7 +8,7 @@ import { turnOfPause } from './limit-pause.ts'
 
 const defaultRounds = 5
 
-export interface ReviewOptions {
+interface ReviewOptions {
   readonly limits: Limits
   /** How often in a row the same calls with the same results are a loop; 0 turns the check off. */
   readonly rounds: number | undefined
@@ -71,7 +71,7 @@ function warningsIn(turns: readonly TurnRecord[], limits: Limits) {
 const maxPeriod = 8
 
 /** A round of calls that the run repeated, each time with the same arguments and the same results. */
-export interface Loop {
+interface Loop {
   /** The tools of one round, in order. */
   readonly calls: readonly string[]
   readonly rounds: number
@@ -79,8 +79,8 @@ export interface Loop {
 
 /**
  * Finds whether the last calls of a run are the same round, of one call or several, `rounds` times in a row. Calls of
- * one turn count like calls of turns one after the other: a model that asks for the same five times at once is in a loop
- * as well.
+ * one turn count like calls of turns one after the other: a model that asks for the same five times at once is in a
+ * loop as well.
  *
  * @param rounds 0 finds no loop.
  */

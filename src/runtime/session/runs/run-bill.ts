@@ -1,20 +1,14 @@
 import { recordRows, type SessionCard } from '../types/audit-sink.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
-import type { PlatformLease } from '#runtime/kernel/types/kernel.ts'
 import { addUsage, zeroUsage, type Usage, plusPlatform } from '#contracts/lease.ts'
-import {
-  minusPlatform,
-  platformUsage,
-  cpuEstimate,
-  platformCostNanoUsd,
-} from '../types/platform-usage.ts'
+import { minusPlatform, platformUsage, cpuEstimate, platformCostNanoUsd } from '../types/platform-usage.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import { kindOf } from '../log/views.ts'
 import type { Meter } from '../storage/meter.ts'
 import type { RunParts } from './live-runs.ts'
 
-export interface RunBillOptions {
+interface RunBillOptions {
   readonly meter: Meter
   /** The run's turns as they are stored. */
   readonly turns: readonly TurnRecord[]
@@ -24,25 +18,16 @@ export interface RunBillOptions {
 }
 
 /**
- * Books the object's platform use into the rows of the run that works in it: these rows are written anyway. The last row
- * of a segment is booked with itself and with an estimate of what follows it: the rows of the audit record, and the alarm.
- * The object counts the real use, and the next row takes the difference, so that nothing counts twice.
+ * Books the object's platform use into the rows of the run that works in it: these rows are written anyway. The last
+ * row of a segment is booked with itself and with an estimate of what follows it: the rows of the audit record, and
+ * the alarm. The object counts the real use, and the next row takes the difference, so that nothing counts twice.
  */
-export interface RunBill extends PlatformLease {
-  /** The turn as it is to be stored. Call it once for each write. */
-  readonly into: (turn: TurnRecord) => TurnRecord
-  /** The turn could not be stored: its amounts are counted again. */
-  readonly undo: () => void
-  /** The kernel's turns with their billed amounts. */
-  readonly billed: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
-  /** The same, where the last turn also has the amounts that a pause of its run would book now. */
-  readonly ifParked: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
-}
+export type RunBill = ReturnType<typeof createRunBill>
 
 /** @param turns The run's turns as they are stored. */
 export const openBill = (
   turns: readonly TurnRecord[],
-  { meter, store, outbox }: Pick<RunParts, 'meter' | 'store' | 'outbox'>,
+  { meter, store, outbox }: RunParts,
 ): RunBill =>
   createRunBill({
     meter,
@@ -51,7 +36,7 @@ export const openBill = (
     isListed: outbox.isListed,
   })
 
-export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions): RunBill {
+export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions) {
   /** The amounts of each turn; below, the amounts that the kernel has not read. */
   const own = new Map(turns.map((one) => [one.turn, one.platform ?? {}]))
   const added = new Map<number, PlatformAmounts>()
@@ -98,14 +83,16 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
 
   return {
     turnNanoUsd,
-    beyond() {
+    beyond: () => {
       const more = spent() - leased
       leased = spent() + turnNanoUsd()
       return more
     },
-    billed: (told) =>
+    /** The kernel's turns with their billed amounts. */
+    billed: (told: readonly TurnRecord[]) =>
       told.map((turn) => ({ ...turn, usage: withPlatform(turn.usage, added.get(turn.turn)) })),
-    ifParked(told) {
+    /** The same, where the last turn also has the amounts that a pause of its run would book now. */
+    ifParked: (told: readonly TurnRecord[]) => {
       const counted = meter.take()
       meter.count(counted)
       return told.map((turn, index) => {
@@ -115,7 +102,8 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
         return { ...turn, usage }
       })
     },
-    into(turn) {
+    /** The turn as it is to be stored. Call it once for each write. */
+    into: (turn: TurnRecord) => {
       const end = turn.events.at(-1)
       const isLast = turn.final !== undefined || end?.type === 'run_parked'
       const ending = isLast ? closing() : {}
@@ -150,6 +138,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
         }),
       }
     },
+    /** The turn could not be stored: its amounts are counted again. */
     undo: () => meter.count(last),
   }
 }

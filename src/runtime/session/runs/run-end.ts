@@ -1,6 +1,7 @@
 import { toAgentResult } from '#runtime/kernel/types/agent-result.ts'
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { headOf } from '#contracts/cut.ts'
+import { defined } from '#contracts/defined.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import { toHolderResult } from '../types/floor.ts'
 import { heldBy, type TurnRecord } from '#runtime/kernel/types/journal.ts'
@@ -54,7 +55,7 @@ export function failRun(
 }
 
 /** The turn that ends a run. */
-export type LastTurn = TurnRecord & { readonly final: AgentResult }
+type LastTurn = TurnRecord & { readonly final: AgentResult }
 
 export const isLastTurn = (turn: TurnRecord): turn is LastTurn => turn.final !== undefined
 
@@ -97,6 +98,17 @@ export interface FailedTurnOptions {
   readonly nextTurn: number
 }
 
+/** A turn in which nothing was done. */
+const noTurn: TurnRecord = {
+  turn: 0,
+  steps: [],
+  calls: [],
+  modelCalls: [],
+  usage: zeroUsage,
+  events: [],
+  isDone: false,
+}
+
 /** The last turn of a run that no kernel can end: it keeps the run's spending and does nothing more. */
 export function failedTurn(options: FailedTurnOptions): {
   readonly turn: TurnRecord
@@ -105,6 +117,7 @@ export function failedTurn(options: FailedTurnOptions): {
   const { row, turns, session, seq, nowMs, error, detail, nextTurn } = options
   const state = error.code.startsWith('lease_') ? 'stopped' : 'failed'
   const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
+  const { received, compactions, label, steps, calls, modelCalls, usage, events } = open ?? noTurn
   const { agent, trace } = row.submission
   const event = {
     seq,
@@ -117,15 +130,13 @@ export function failedTurn(options: FailedTurnOptions): {
   } as const
   const turn: TurnRecord = {
     turn: open?.turn ?? nextTurn,
-    ...(open?.received && { received: open.received }),
-    ...(open?.compactions && { compactions: open.compactions }),
-    ...(open?.label && { label: open.label }),
-    steps: open?.steps ?? [],
-    calls: open?.calls ?? [],
-    modelCalls: open?.modelCalls ?? [],
+    ...defined({ received, compactions, label }),
+    steps,
+    calls,
+    modelCalls,
     // A call without an outcome may have spent its whole reservation.
-    usage: addUsage(open?.usage ?? zeroUsage, heldBy(open?.calls ?? [])),
-    events: [...(open?.events ?? []), event],
+    usage: addUsage(usage, heldBy(calls)),
+    events: [...events, event],
     isDone: true,
   }
   const final = toAgentResult({

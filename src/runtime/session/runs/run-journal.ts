@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { PinnedTool } from '#runtime/kernel/types/agent-pin.ts'
-import type { TurnRecord, Journal } from '#runtime/kernel/types/journal.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import type { ReadyAgent } from '../types/runtime.ts'
 import { createFloorCalls, withFloor } from '../floor/floors.ts'
@@ -16,18 +16,12 @@ import { isLastTurn, writeEnd } from './run-end.ts'
 const maxShownChars = 16_000
 
 /** The tool definitions that a run knows: from its beginning, its first call of a tool, or its last look at one. */
-interface KnownTools {
-  /** Learns from the stored turns of the run. A call of theirs that is under way goes on, even if its tool has changed. */
-  readonly takeUp: (turns: readonly TurnRecord[]) => void
-  /** Learns from a turn when it is written. */
-  readonly note: (turn: TurnRecord) => void
-  readonly refuse: NonNullable<Toolset['refuse']>
-}
+type KnownTools = ReturnType<typeof createKnownTools>
 
 export function createKnownTools(
   { finder }: Pick<Toolset, 'finder'>,
   pinned: readonly PinnedTool[] = [],
-): KnownTools {
+) {
   const hashes = new Map(pinned.flatMap(({ name, hash }) => (hash ? [[name, hash] as const] : [])))
   const underWay = new Set<string>()
   const note = ({ calls }: TurnRecord) => {
@@ -37,14 +31,20 @@ export function createKnownTools(
     }
   }
   return {
+    /** Learns from a turn when it is written. */
     note,
-    takeUp(turns) {
+    /**
+     * Learns from the stored turns of the run. A call of theirs that is under way goes on, even if its tool has
+     * changed.
+     */
+    takeUp: (turns: readonly TurnRecord[]) => {
       turns.forEach(note)
-      // Another session may work for such a call: that work, and its cost, would be lost if the call were not made again.
+      // Another session may work for such a call: that work, and its cost, would be lost if the call were not made
+      // again.
       for (const { id, outcome, pause, reserved } of turns.at(-1)?.calls ?? [])
         if (!outcome && !pause && reserved) underWay.add(id)
     },
-    refuse(call, { tool, definitionHash }) {
+    refuse: (call: string, { tool, definitionHash }: ToolEntry): ToolResult | undefined => {
       // Without the finder the run could not look at any tool again.
       if (tool.name === finder) return undefined
       const known = hashes.get(tool.name)
@@ -52,7 +52,8 @@ export function createKnownTools(
       return finder === undefined
         ? changed(`${changedText(tool.name)} ${shownText(tool)}`, { [tool.name]: definitionHash })
         : changed(
-            `${changedText(tool.name)} Look for "${tool.name}" with ${finder}: once you have seen what it is now, you may call it.`,
+            `${changedText(tool.name)} Look for "${tool.name}" with ` +
+              `${finder}: once you have seen what it is now, you may call it.`,
           )
     },
   }
@@ -71,7 +72,7 @@ function shownText({ description, inputSchema }: ToolEntry['tool']): string {
   return `What it is now: ${text} You may call it as that.`
 }
 
-export interface RunJournalOptions {
+interface RunJournalOptions {
   readonly run: Run
   readonly toolset: ReadyAgent['toolset']
   /** The turns of the run as they were stored when the segment began. */
@@ -81,14 +82,7 @@ export interface RunJournalOptions {
 }
 
 /** Stores the turns that the kernel makes in one segment of a run. */
-export interface RunJournal extends Journal {
-  /** Tells the readers of the stream about a turn that was written. */
-  readonly publish: (turn: TurnRecord) => void
-  /** The last turn as it was stored: with its platform amounts. */
-  readonly last: () => TurnRecord | undefined
-}
-
-export function createRunJournal(options: RunJournalOptions, parts: RunParts): RunJournal {
+export function createRunJournal(options: RunJournalOptions, parts: RunParts) {
   const { run, turns, bill, known } = options
   const { store, hub, live, sync } = parts
   const childNotes = createChildNotes(options, parts)
@@ -99,14 +93,15 @@ export function createRunJournal(options: RunJournalOptions, parts: RunParts): R
   let last: TurnRecord | undefined
   return {
     sync,
+    /** The last turn as it was stored: with its platform amounts. */
     last: () => last,
-    load() {
+    load: () => {
       turns.forEach(floorCalls.note)
       known?.takeUp(turns)
       if (turns.length > 0) childNotes.note(turns.at(-1)!)
       return turns
     },
-    write(turn) {
+    write: (turn: TurnRecord) => {
       // No turn is left out of the record: the segment ends, and the run is taken up again.
       if (failure !== undefined) throw failure
       try {
@@ -128,7 +123,8 @@ export function createRunJournal(options: RunJournalOptions, parts: RunParts): R
         throw error
       }
     },
-    publish(turn) {
+    /** Tells the readers of the stream about a turn that was written. */
+    publish: (turn: TurnRecord) => {
       const told = last ?? turn
       hub.publish(fullEvents(told).filter((event) => event.seq > published))
       published = told.events.at(-1)?.seq ?? published
@@ -144,7 +140,7 @@ function createChildNotes(
   const { order } = run.row
   const names: ChildNames = {
     sessionOf: (call) => childIdOf({ session: identity.id, run: run.id, call }, runtime.sha256),
-    agentOf(name, input) {
+    agentOf: (name, input) => {
       // Only the handoff agent knows its session, and its call names it when it begins.
       if (run.row.passedOn) return undefined
       const resolved = toolset.resolve(name, input)
@@ -159,11 +155,11 @@ function createChildNotes(
   let noted: { readonly turn: number; readonly begun: readonly BegunChild[] } | undefined
   return {
     /** Takes up a stored turn. */
-    note(turn: TurnRecord): void {
+    note: (turn: TurnRecord): void => {
       noted = { turn: turn.turn, begun: children.ofTurn(order, turn.turn) }
     },
     /** All children of this turn if some are not noted yet: they are written with it. */
-    begunIn(turn: TurnRecord): readonly BegunChild[] | undefined {
+    begunIn: (turn: TurnRecord): readonly BegunChild[] | undefined => {
       const before = noted?.turn === turn.turn ? noted.begun : []
       const known = new Set(before.map(({ session }) => session))
       const more = begunBy(turn).filter(({ session }) => !known.has(session))

@@ -143,13 +143,14 @@ function listeningTo({ id, row, audience }: Run, toolset: Toolset, { hub }: RunP
   const say: ToolContext['say'] = (piece) => {
     if (isWatched()) hub.delta({ type: 'message_delta', ...piece, run: id })
   }
-  // The agent that has the conversation gives the answer, so the words of this run are none. A handoff's lease is fixed.
+  // The agent that has the conversation gives the answer, so the words of this run are none. A handoff's lease is
+  // fixed.
   return { tools: withSpokenText(toolset, say), isWatched, onDelta: () => {}, mayRaise: false }
 }
 
 /**
- * The tools of a run that passes its message on: the text of the call is the answer of the run, and its readers get it as
- * the tool says it. The pieces are not stored: the result of the call has the whole text.
+ * The tools of a run that passes its message on: the text of the call is the answer of the run, and its readers get
+ * it as the tool says it. The pieces are not stored: the result of the call has the whole text.
  */
 const withSpokenText = (toolset: Toolset, say: NonNullable<ToolContext['say']>): Toolset => ({
   ...toolset,

@@ -98,7 +98,8 @@ async function load({ row }: Run, { runtime, store }: RunParts): Promise<ReadyAg
 
 /**
  * Whether a run has waited: for its turn, for a decision, or for this object to live again. The rights of a run that
- * works in its own request were checked just now. A child works with the rights of its agent, which the directory checks.
+ * works in its own request were checked just now. A child works with the rights of its agent, which the directory
+ * checks.
  */
 const hasWaited = ({ row, agent }: Run, { runtime: { clock } }: RunParts): boolean =>
   !row.submission.lineage && (!agent || clock.nowMs() - row.createdAtMs >= freshMs)
@@ -153,11 +154,14 @@ async function takeLease(run: Run, own: Limits, parts: RunParts): Promise<Limits
   }
 }
 
-/** Recalls and keeps long-term memory around a run; does nothing for an agent without memory, or for a run without a model. */
+/**
+ * Recalls and keeps long-term memory around a run; does nothing for an agent without memory, or for a run without a
+ * model.
+ */
 function memoryOf(
   { id, row, submission }: Run,
   { spec }: ReadyAgent,
-  { runtime, store, identity }: Pick<RunParts, 'runtime' | 'store' | 'identity'>,
+  { runtime, store, identity }: RunParts,
 ): {
   readonly recall: () => Promise<Message | undefined>
   readonly keep: (outcome: RunOutcome) => Promise<void>

@@ -4,6 +4,7 @@ import { type RunRow, pausesOf } from '../storage/stored-rows.ts'
 import {
   stopRun,
   type LiveRun,
+  type Run,
   type RunParts,
   changeRow,
   changeRun,
@@ -22,24 +23,11 @@ import { failRun } from './run-end.ts'
 import { work } from './run.ts'
 
 /** Cancels several runs of a session: the runs of one call, of one credential, or all. */
-interface Cancels {
-  /** Cancels the runs that a parent's call started here. Empty if it has started none. */
-  readonly cancelCall: (
-    parentRun: string,
-    call: string,
-    reason: string,
-  ) => readonly (LiveRun | undefined)[]
-  /** Cancels the runs that were asked for with a key or a sign-in. */
-  readonly cancelByCredential: (credential: string, reason: string) => void
-  /** Cancels every unfinished run, and waits until each has its outcome. */
-  readonly cancelAll: (reason: string) => Promise<void>
-}
-
 /** @param cancel Cancels one run. */
 function createCancels(
-  { store, live }: Pick<RunParts, 'store' | 'live'>,
+  { store, live }: RunParts,
   cancel: (row: RunRow, reason: string) => LiveRun | undefined,
-): Cancels {
+) {
   const cancelWhere = (isMeant: (submission: Submission) => boolean, reason: string) => {
     const rows = store.unfinishedRuns().filter(({ submission }) => isMeant(submission))
     const known = new Set(rows.map(({ id }) => id))
@@ -51,16 +39,19 @@ function createCancels(
     return [...rows.map((row) => cancel(row, reason)), ...unwritten]
   }
   return {
-    cancelByCredential(credential, reason) {
+    /** Cancels the runs that were asked for with a key or a sign-in. */
+    cancelByCredential: (credential: string, reason: string) => {
       cancelWhere((submission) => credentialsOf(submission).includes(credential), reason)
     },
-    cancelCall(parentRun, call, reason) {
+    /** Cancels the runs that a parent's call started here. Empty if it has started none. */
+    cancelCall(parentRun: string, call: string, reason: string) {
       const isMeant = isOfCall(parentRun, call)
       const started = cancelWhere(isMeant, reason)
       // The call made this session for its runs, which may be over.
       return started.length === 0 && isMeant(store.session() ?? {}) ? [undefined] : started
     },
-    async cancelAll(reason) {
+    /** Cancels every unfinished run, and waits until each has its outcome. */
+    cancelAll: async (reason: string) => {
       for (const row of store.unfinishedRuns()) cancel(row, reason)
       for (const run of live.byId.values()) stopRun(run, reason) // also a run without a row yet
       await Promise.allSettled([...live.byId.values()].map(({ done }) => done))
@@ -83,7 +74,7 @@ const maxWakes = 5
 export type NewRun = Pick<RunRow, 'submission' | 'bodyHash' | 'persona'> &
   Partial<Pick<RunRow, 'id'>>
 
-export interface RunsParts extends RunParts {
+interface RunsParts extends RunParts {
   readonly credentials: CredentialUse
   /** The row of a run that is not live was changed. */
   readonly onChanged: () => void
@@ -91,42 +82,34 @@ export interface RunsParts extends RunParts {
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
 }
 
-/** The runs of one session: one works at a time, the others wait in accept order; a parked run does not hold them up. */
-export interface Runs extends Cancels {
-  /** Throws `request_queue_full`. */
-  readonly start: (run: NewRun, agent: ReadyAgent, audience: Audience) => LiveRun
-  /** Takes up every unfinished run that is not live in this object and has something to do. */
-  readonly resume: () => void
-  /** Takes up a parked run, if all its pauses have an answer. */
-  readonly wake: (id: string) => void
-  readonly live: (id: string) => LiveRun | undefined
-  readonly isIdle: () => boolean
-  /** A run could not write its end: `resume` does that again, before the session begins anything else. */
-  readonly isBehind: () => boolean
-  /** Whether an unfinished run was asked for with this key or sign-in. */
-  readonly worksWith: (credential: string) => boolean
-  /** Writes fields into an unfinished run's row. */
-  readonly change: (row: RunRow, more: Partial<RunRow>) => void
-  /** Cancels an unfinished run, whatever it is doing. The first reason stands. */
-  readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
-}
+/**
+ * The runs of one session: one works at a time, the others wait in accept order; a parked run does not hold them up.
+ */
+export type Runs = ReturnType<typeof createRuns>
 
-export function createRuns(parts: RunsParts): Runs {
+export function createRuns(parts: RunsParts) {
   const { runtime, store, hub, live, credentials } = parts
   const { byId } = live
   let queue: Promise<unknown> = Promise.resolve()
 
   return {
+    /** Throws `request_queue_full`. */
     start,
+    /** Takes up every unfinished run that is not live in this object and has something to do. */
     resume,
+    /** Writes fields into an unfinished run's row. */
     change,
+    /** Cancels an unfinished run, whatever it is doing. The first reason stands. */
     cancel,
     live: live.live,
     isIdle: live.isIdle,
+    /** A run could not write its end: `resume` does that again, before the session begins anything else. */
     isBehind: () => live.isBehind,
+    /** Whether an unfinished run was asked for with this key or sign-in. */
     worksWith: credentials.worksWith,
     ...createCancels(parts, cancel),
-    wake(id) {
+    /** Takes up a parked run, if all its pauses have an answer. */
+    wake: (id: string) => {
       if (live.isBehind) return resume()
       const row = byId.has(id) ? undefined : store.findRun(id)
       if (row && isReady(row, store)) launch(row)
@@ -189,7 +172,7 @@ export function createRuns(parts: RunsParts): Runs {
     return run
   }
 
-  function left(run: Pick<LiveRun, 'row' | 'state'>, outcome: RunOutcome | undefined): void {
+  function left(run: Run, outcome: RunOutcome | undefined): void {
     const { row, state } = run
     byId.delete(row.id)
     if (outcome?.state !== 'parked') leave(row)

@@ -17,21 +17,10 @@ export interface Child {
 export type BegunChild = Omit<Child, 'order'>
 
 /**
- * The children of a session, in the order of their calls. The row of the turn that begins them has them in a column of its
- * own. They are written with the intent of their call, so a child is known before it begins.
+ * The children of a session, in the order of their calls. The row of the turn that begins them has them in a column
+ * of its own. They are written with the intent of their call, so a child is known before it begins.
  */
-export interface Children {
-  /** Notes children that are not noted yet, in the rows of stored turns. */
-  readonly add: (order: number, begun: readonly BegunChild[]) => void
-  readonly ofTurn: (order: number, turn: number) => readonly BegunChild[]
-  readonly ofRun: (order: number) => readonly Child[]
-  /** The children of the runs from one to another, both included; at most `limit`. */
-  readonly ofRuns: (from: number, to: number, limit: number) => readonly Child[]
-  /** This child and the children behind it, of the runs up to `to`; at most `limit`. */
-  readonly from: (session: string, to: number, limit: number) => readonly Child[]
-  /** Forgets deleted children; writes the row of each turn once. */
-  readonly remove: (gone: readonly Child[]) => void
-}
+export type Children = ReturnType<typeof createChildren>
 
 /** Places of one turn: first its own calls, then the calls that the code of a call makes. */
 const placesPerTurn = 1_000_000_000
@@ -47,11 +36,11 @@ export interface ChildNames {
   readonly sessionOf: (call: string) => string
 }
 
-/** The children that a turn begins: its calls of agents once they have their lease, and children that its events name. */
-export function childrenIn(
-  { turn, calls, events }: Pick<TurnRecord, 'turn' | 'calls' | 'events'>,
-  names?: ChildNames,
-): BegunChild[] {
+/**
+ * The children that a turn begins: its calls of agents once they have their lease, and children that its events
+ * name.
+ */
+export function childrenIn({ turn, calls, events }: TurnRecord, names?: ChildNames): BegunChild[] {
   const first = turn * placesPerTurn
   const invoked = events.flatMap((event) => (event.type === 'agent_invoked' ? [event] : []))
   const begun = calls.flatMap(({ id: call, name, input, reserved, pause, outcome }, index) => {
@@ -87,9 +76,9 @@ const turnOf = ({ place }: Pick<Child, 'place'>): number => Math.floor(place / p
 
 /** @param onDamaged Called with the run of a row whose children cannot be read: the row counts as without children. */
 export function createChildren(
-  { sql }: Pick<DurableObjectStorage, 'sql'>,
+  { sql }: DurableObjectStorage,
   onDamaged: (order: number) => void = () => {},
-): Children {
+) {
   const childrenOf = ({ run, id }: Row): Child[] => {
     const order = Number(run)
     const begun = parse(String(id))
@@ -116,7 +105,8 @@ export function createChildren(
 
   return {
     ofTurn,
-    add(order, begun) {
+    /** Notes children that are not noted yet, in the rows of stored turns. */
+    add: (order: number, begun: readonly BegunChild[]) => {
       for (const turn of new Set(begun.map(turnOf))) {
         const before = ofTurn(order, turn)
         const known = new Set(before.map(({ session }) => session))
@@ -124,8 +114,9 @@ export function createChildren(
         if (more.length > 0) write(order, turn, [...before, ...more])
       }
     },
-    ofRun: (order) => read(inRuns, order, 0, order),
-    ofRuns(from, to, limit) {
+    ofRun: (order: number) => read(inRuns, order, 0, order),
+    /** The children of the runs from one to another, both included; at most `limit`. */
+    ofRuns: (from: number, to: number, limit: number) => {
       for (let [run, turn] = [from, 0]; ;) {
         const rows = sql.exec(`${inRuns} LIMIT ?`, run, turn, to, limit).toArray()
         // A row has at least one child, unless it is damaged.
@@ -135,7 +126,8 @@ export function createChildren(
         ;[run, turn] = [Number(last['run']), Number(last['turn'])]
       }
     },
-    from(session, to, limit) {
+    /** This child and the children behind it, of the runs up to `to`; at most `limit`. */
+    from: (session: string, to: number, limit: number) => {
       const named = `"session":${JSON.stringify(session)}`
       const rows = read(
         `SELECT run, id FROM log WHERE (run, turn) >=
@@ -150,7 +142,8 @@ export function createChildren(
       const at = rows.findIndex((child) => child.session === session)
       return rows.slice(at, at + limit)
     },
-    remove(gone) {
+    /** Forgets deleted children; writes the row of each turn once. */
+    remove: (gone: readonly Child[]) => {
       const turns = Map.groupBy(gone, (child) => `${child.order} ${turnOf(child)}`)
       for (const those of turns.values()) {
         const [{ order }, turn] = [those[0]!, turnOf(those[0]!)]

@@ -182,7 +182,7 @@ export interface LogPageQuery {
 }
 
 /** Rows as they are stored, parts and all. */
-export interface LogPage {
+interface LogPage {
   readonly rows: readonly Row[]
   /** The page has everything up to this place. Later events of its rows come again on the next page. */
   readonly upTo: number

@@ -1,28 +1,12 @@
 import { type Row, toParts } from './log-rows.ts'
-import { type RunIndex, createRunIndex, createNewestRun, type NewestRun } from './run-index.ts'
+import { type RunIndex, createRunIndex, createNewestRun } from './run-index.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { tablesMark } from '#contracts/objects.ts'
 import { orderIn } from './ids.ts'
 
 /** The end of a session's log, read once and kept up to date, so that no request has to search for it. */
-interface LogEnd {
-  /** The order of the last run with any row; 0 if there is none. */
-  readonly lastOrder: () => number
-  /** Whether a run stands before this place; searched for once. */
-  readonly hasBefore: (order: number) => boolean
-  /** The highest place of an event. */
-  readonly lastSeq: () => number
-  /** Whether this event belongs to a run that goes on after a later run has begun, as a parked run may. */
-  readonly isLate: (order: number, seq: number) => boolean
-  readonly wrote: (order: number, lastSeq: number | undefined) => void
-  readonly forget: () => void
-}
-
-function createLogEnd(
-  read: (query: string) => readonly Row[],
-  index: Pick<RunIndex, 'lastLate'>,
-): LogEnd {
+function createLogEnd(read: (query: string) => readonly Row[], index: RunIndex) {
   let order: number | undefined
   let first: number | undefined
   let told: { readonly order: number; readonly seq: number } | undefined
@@ -40,17 +24,21 @@ function createLogEnd(
   }
 
   return {
+    /** The order of the last run with any row; 0 if there is none. */
     lastOrder,
+    /** The highest place of an event. */
     lastSeq: () => lastTold().seq,
-    isLate: (run, seq) => run < lastTold().order && seq > lastTold().seq,
-    hasBefore(run) {
+    /** Whether this event belongs to a run that goes on after a later run has begun, as a parked run may. */
+    isLate: (run: number, seq: number) => run < lastTold().order && seq > lastTold().seq,
+    /** Whether a run stands before this place; searched for once. */
+    hasBefore: (run: number) => {
       if (first !== undefined) return first < run
       const [row] = read('SELECT run FROM log WHERE run > 0 ORDER BY run LIMIT 1')
       if (!row) return false
       first = Number(row['run'])
       return first < run
     },
-    wrote(run, seq) {
+    wrote: (run: number, seq: number | undefined) => {
       if (lastOrder() === 0) first = run
       else if (first !== undefined) first = Math.min(first, run)
       order = Math.max(lastOrder(), run)
@@ -58,7 +46,7 @@ function createLogEnd(
       if (seq === undefined || seq <= last.seq) return
       told = { order: Math.max(last.order, run), seq }
     },
-    forget() {
+    forget: () => {
       order = undefined
       first = undefined
       told = undefined
@@ -82,27 +70,7 @@ export interface Key {
 }
 
 /** The tables of a session's log, with cached facts about them. After a rollback the facts are read again. */
-export interface LogTable<Run> {
-  /** Empty if the table does not exist yet. */
-  readonly read: (query: string, ...values: SqlStorageValue[]) => readonly Row[]
-  readonly make: () => void
-  /** Inserts or replaces a row in as many parts as it takes; of a longer form nothing stays. */
-  readonly write: (key: Key, value: unknown) => void
-  /** All of `work`'s writes, or none. */
-  readonly atomically: (work: () => void) => void
-  /** The places of the parked runs. */
-  readonly openRuns: () => Set<number>
-  readonly onForget: (forget: () => void) => void
-  /** Rows were changed past it. */
-  readonly forget: () => void
-  /** From here on nothing is written. */
-  readonly close: () => void
-  readonly drop: () => void
-  readonly rowsWritten: () => number
-  readonly end: LogEnd
-  readonly index: RunIndex
-  readonly newest: NewestRun<Run>
-}
+export type LogTable<Run> = ReturnType<typeof createLogTable<Run>>
 
 /** Whether a run is found by its id alone. The first one always is. */
 export const isFoundById = (id: string, order: number): boolean =>
@@ -113,7 +81,7 @@ const putRow = `INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO U
   id = coalesce(excluded.id, id), first_seq = excluded.first_seq, last_seq = excluded.last_seq,
   is_final = excluded.is_final, body = excluded.body`
 
-export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run> {
+export function createLogTable<Run>(storage: DurableObjectStorage) {
   const { sql } = storage
   const forgets: (() => void)[] = []
   let rows = 0
@@ -169,22 +137,27 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
   }
 
   return {
+    /** Empty if the table does not exist yet. */
     read,
+    /** All of `work`'s writes, or none. */
     atomically,
+    /** The places of the parked runs. */
     openRuns,
     end,
     index,
     newest,
     rowsWritten: () => rows,
+    /** Rows were changed past it. */
     forget,
-    onForget: (one) => void forgets.push(one),
+    onForget: (one: () => void) => void forgets.push(one),
     make() {
       exec(`CREATE TABLE IF NOT EXISTS log (${tablesMark}
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
         is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
       isReady = true // a transaction that fails takes the table with it, and has this forgotten
     },
-    write(key, value) {
+    /** Inserts or replaces a row in as many parts as it takes; of a longer form nothing stays. */
+    write: (key: Key, value: unknown) => {
       if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
       const { run, turn, lastSeq, isNew = false } = key
       const text = JSON.stringify(value)
@@ -206,11 +179,12 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
       end.wrote(run, lastSeq)
       newest.wrote(run, turn, { text, parts: parts.length, ...heldAs(value, turn) }, isNew)
     },
-    close() {
+    /** From here on nothing is written. */
+    close: () => {
       forget()
       isClosed = true
     },
-    drop() {
+    drop: () => {
       storage.transactionSync(() => {
         for (const name of ['log', 'items', 'run_index']) exec(`DROP TABLE IF EXISTS ${name}`)
       })
@@ -232,16 +206,7 @@ interface Identified {
 }
 
 /** The session's own row, read once. While the session is being removed, the row is not read and not written. */
-interface SessionRecord<Session> {
-  readonly session: () => Session | undefined
-  readonly writeSession: (session: Session) => void
-  readonly close: () => void
-  readonly isClosed: () => boolean
-}
-
-export function createSessionRecord<Session extends Identified>(
-  table: Pick<LogTable<unknown>, 'read' | 'make' | 'write' | 'close' | 'onForget'>,
-): SessionRecord<Session> {
+export function createSessionRecord<Session extends Identified>(table: LogTable<unknown>) {
   let known: Session | undefined
   let isClosed = false
   table.onForget(() => (known = undefined))
@@ -258,18 +223,18 @@ export function createSessionRecord<Session extends Identified>(
 
   return {
     session,
-    writeSession(next) {
+    writeSession: (next: Session) => {
       const isNew = session() === undefined
       table.make()
       table.write({ run: 0, turn: 0, id: next.id, isNew }, next)
       known = next
     },
-    close() {
+    close: () => {
       const open = session()
       if (open) table.write({ run: 0, turn: 0, id: open.id }, { ...open, isDeleted: true })
       table.close()
     },
-    isClosed() {
+    isClosed: () => {
       session()
       return isClosed
     },

@@ -1,31 +1,35 @@
 import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
-import type { PlatformMeter } from '../types/platform-usage.ts'
 
 /** Counts in memory the platform work of an object. */
-export interface Meter extends PlatformMeter {
-  /** A run was booked with the rows that follow its end: until they are written, the counted amounts are no leftover. */
-  readonly owe: () => void
-  readonly paid: () => void
-  /** The amounts that no run has taken; none while rows of a run's end are still to follow. */
-  readonly leftover: () => PlatformAmounts
-}
+export type Meter = ReturnType<typeof createMeter>
 
 type Row = Record<string, SqlStorageValue>
-type Cursor = Pick<SqlStorageCursor<Row>, 'rowsRead' | 'rowsWritten'>
 type Exec = SqlStorage['exec']
+
+interface Cursor {
+  readonly rowsRead: number
+  readonly rowsWritten: number
+}
+
+/** Cursors that wait for their count; in a longer stretch without an `await` the oldest ones were read long ago. */
+const maxOpen = 256
 
 /**
  * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that
- * a cursor reads are known at its end: with its array, or a moment later. Rows that a cursor reads after that moment
- * are not counted.
+ * a cursor reads are known a moment later. Rows that a cursor reads after that moment are not counted.
  */
-export function createMeter(storage: DurableObjectStorage): Meter {
+export function createMeter(storage: DurableObjectStorage) {
   let counted: PlatformAmounts = {}
   let isOwed = false
+  let rowsRead = 0
+  let rowsWritten = 0
   let open: Cursor[] = []
   const count = (amounts: PlatformAmounts) => void (counted = plusPlatform(counted, amounts))
-  const settle = ({ rowsRead, rowsWritten }: Cursor) => count({ rowsRead, rowsWritten })
+  const settle = (cursor: Cursor) => {
+    rowsRead += cursor.rowsRead
+    rowsWritten += cursor.rowsWritten
+  }
   const addUp = () => {
     open.forEach(settle)
     open = []
@@ -34,16 +38,9 @@ export function createMeter(storage: DurableObjectStorage): Meter {
   const exec = sql.exec.bind(sql) as Exec
   replace(sql, 'exec', (<T extends Row>(query: string, ...values: unknown[]) => {
     const cursor = exec<T>(query, ...values)
-    const held = cursor as unknown as Cursor
-    const toArray = cursor.toArray.bind(cursor)
-    replace(cursor, 'toArray', () => {
-      const rows = toArray()
-      const at = open.indexOf(held)
-      if (at >= 0) open.splice(at, 1).forEach(settle)
-      return rows
-    })
     if (open.length === 0) queueMicrotask(addUp)
-    open.push(held)
+    else if (open.length === maxOpen) open.splice(0, maxOpen / 2).forEach(settle)
+    open.push(cursor)
     return cursor
   }) as Exec)
   const setAlarm = storage.setAlarm.bind(storage)
@@ -51,17 +48,25 @@ export function createMeter(storage: DurableObjectStorage): Meter {
     count({ alarms: 1 })
     return setAlarm(...given)
   })
-  const take = () => {
+  /** The amounts since the last call. The caller books them. */
+  const take = (): PlatformAmounts => {
     addUp()
-    const taken = counted
+    const taken = plusPlatform(counted, { rowsRead, rowsWritten })
     counted = {}
+    rowsRead = 0
+    rowsWritten = 0
     return taken
   }
   return {
     count,
     take,
+    /**
+     * A run was booked with the rows that follow its end: until they are written, the counted amounts are no
+     * leftover.
+     */
     owe: () => void (isOwed = true),
     paid: () => void (isOwed = false),
+    /** The amounts that no run has taken; none while rows of a run's end are still to follow. */
     leftover: () => (isOwed ? {} : take()),
   }
 }

@@ -39,8 +39,8 @@ function fitting(sizes: readonly number[]): number {
 }
 
 /**
- * Changes the contents of a session's rows, in its log and its other tables; keys and columns stay. The caller makes sure
- * that no run is under way, and that all rows change in one transaction.
+ * Changes the contents of a session's rows, in its log and its other tables; keys and columns stay. The caller makes
+ * sure that no run is under way, and that all rows change in one transaction.
  *
  * @returns The number of changed rows.
  */

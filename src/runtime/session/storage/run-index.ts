@@ -17,28 +17,13 @@ interface WrittenRow {
  * A copy in memory of the run that this object began last: its rows are read several times while it works. It has
  * exactly the rows of the database; code that is unsure calls `forget`. Its objects must not be changed.
  */
-export interface NewestRun<Run> {
-  /** @param isNew Nothing of the run was in the database. */
-  readonly wrote: (order: number, turn: number, row: WrittenRow, isNew: boolean) => void
-  readonly forget: () => void
-  /** `undefined` if it is another run: the caller reads the database. */
-  readonly run: (order: number) => Run | undefined
-  readonly turns: (order: number) => readonly TurnRecord[] | undefined
-  /** The last turn alone, without parsing the others. */
-  readonly lastTurn: (order: number) => readonly TurnRecord[] | undefined
-  /** One row of the run. */
-  readonly row: (order: number, turn: number) => JoinedRow<Run> | undefined
-  /** The number of parts that a row is stored in, 0 if it is not stored; `undefined` if it is another run. */
-  readonly parts: (order: number, turn: number) => number | undefined
-}
-
 interface HeldRow {
   readonly parts: number
   readonly chars: number
   readonly read: () => unknown
 }
 
-export function createNewestRun<Run>(): NewestRun<Run> {
+export function createNewestRun<Run>() {
   let held: { readonly order: number; readonly rows: Map<number, HeldRow> } | undefined
   let chars = 0
 
@@ -55,7 +40,8 @@ export function createNewestRun<Run>(): NewestRun<Run> {
 
   return {
     forget,
-    wrote(order, turn, row, isNew) {
+    /** @param isNew Nothing of the run was in the database. */
+    wrote: (order: number, turn: number, row: WrittenRow, isNew: boolean) => {
       if (isNew) {
         forget()
         held = { order, rows: new Map() }
@@ -65,16 +51,21 @@ export function createNewestRun<Run>(): NewestRun<Run> {
       held.rows.set(turn, toHeld(row))
       if (chars > maxChars) forget()
     },
-    run: (order) => (held?.order === order ? (held.rows.get(0)?.read() as Run) : undefined),
-    turns: (order) => turnsOf(order)?.map(toTurn),
-    lastTurn: (order) => turnsOf(order)?.slice(-1).map(toTurn),
-    row(order, turn) {
+    /** `undefined` if it is another run: the caller reads the database. */
+    run: (order: number) => (held?.order === order ? (held.rows.get(0)?.read() as Run) : undefined),
+    turns: (order: number) => turnsOf(order)?.map(toTurn),
+    /** The last turn alone, without parsing the others. */
+    lastTurn: (order: number) => turnsOf(order)?.slice(-1).map(toTurn),
+    /** One row of the run. */
+    row: (order: number, turn: number): JoinedRow<Run> | undefined => {
       const row = held?.order === order ? held.rows.get(turn) : undefined
       if (!row) return undefined
       if (turn > 0) return { kind: 'turn', turn: toTurn(row) }
       return { kind: 'run', run: row.read() as Run }
     },
-    parts: (order, turn) => (held?.order === order ? (held.rows.get(turn)?.parts ?? 0) : undefined),
+    /** The number of parts that a row is stored in, 0 if it is not stored; `undefined` if it is another run. */
+    parts: (order: number, turn: number) =>
+      held?.order === order ? (held.rows.get(turn)?.parts ?? 0) : undefined,
   }
 }
 
@@ -101,26 +92,11 @@ type Kind =
  * Facts that the end of the log does not show: one small table, made at the first entry. A session whose runs follow
  * one another and have no idempotency keys never has the table.
  */
-export interface RunIndex {
-  readonly get: (kind: Kind, key: string | number) => SqlStorageValue | undefined
-  readonly put: (kind: Kind, key: string | number, value: SqlStorageValue) => void
-  readonly remove: (kind: Kind, key: string | number) => void
-  /** The keys of a kind that are texts. */
-  readonly keys: (kind: 'begins') => readonly string[]
-  /** The numeric keys of a kind above `key`, in order. */
-  readonly above: (
-    kind: 'open' | 'late',
-    key: number,
-  ) => readonly { readonly key: number; readonly run: number }[]
-  /** The highest place in the log that a late run has; 0 if there is none. */
-  readonly lastLate: () => number
-  /** Forgets the cached knowledge of the table, after writes were rolled back. */
-  readonly forget: () => void
-}
+export type RunIndex = ReturnType<typeof createRunIndex>
 
 export type Exec = (query: string, ...values: SqlStorageValue[]) => readonly Row[]
 
-export function createRunIndex(exec: Exec): RunIndex {
+export function createRunIndex(exec: Exec) {
   let isMade: boolean | undefined
   const exists = () =>
     (isMade ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'run_index'`).length > 0)
@@ -133,62 +109,57 @@ export function createRunIndex(exec: Exec): RunIndex {
   }
 
   return {
-    get(kind, key) {
+    get: (kind: Kind, key: string | number) => {
       if (!exists()) return undefined
       return exec('SELECT value FROM run_index WHERE kind = ? AND key = ?', kind, key)[0]?.['value']
     },
-    put(kind, key, value) {
+    put: (kind: Kind, key: string | number, value: SqlStorageValue) => {
       make()
       exec('INSERT OR REPLACE INTO run_index VALUES (?, ?, ?)', kind, key, value)
     },
-    remove(kind, key) {
+    remove: (kind: Kind, key: string | number) => {
       if (exists()) exec('DELETE FROM run_index WHERE kind = ? AND key = ?', kind, key)
     },
-    keys(kind) {
+    /** The keys of a kind that are texts. */
+    keys: (kind: 'begins') => {
       if (!exists()) return []
       const rows = exec('SELECT key FROM run_index WHERE kind = ? ORDER BY key', kind)
       return rows.map(({ key }) => String(key))
     },
-    above(kind, key) {
+    /** The numeric keys of a kind above `key`, in order. */
+    above: (kind: 'open' | 'late', key: number) => {
       if (!exists()) return []
       const query = 'SELECT key, value FROM run_index WHERE kind = ? AND key > ? ORDER BY key'
       return exec(query, kind, key).map((row) => {
         return { key: Number(row['key']), run: Number(row['value']) }
       })
     },
-    lastLate() {
+    /** The highest place in the log that a late run has; 0 if there is none. */
+    lastLate: () => {
       if (!exists()) return 0
       const query = `SELECT key FROM run_index WHERE kind = 'late' ORDER BY key DESC LIMIT 1`
       return Number(exec(query)[0]?.['key'] ?? 0)
     },
-    forget() {
+    /** Forgets the cached knowledge of the table, after writes were rolled back. */
+    forget: () => {
       isMade = undefined
     },
   }
 }
 
 /** Outcomes of background calls that are about to begin a run, by the run that made the call. */
-export interface PendingOutcomes {
-  /** Reads no runs. */
-  readonly count: () => number
-  readonly list: () => readonly { readonly run: string; readonly call: string }[]
-  readonly add: (run: string, call: string) => void
-  /** The run of the outcome has begun, or was refused. */
-  readonly remove: (run: string, call: string) => void
-}
-
-export function createPendingOutcomes(
-  index: Pick<RunIndex, 'keys' | 'put' | 'remove'>,
-): PendingOutcomes {
+export function createPendingOutcomes(index: RunIndex) {
   const keyOf = (run: string, call: string) => `${run} ${call}`
   return {
+    /** Reads no runs. */
     count: () => index.keys('begins').length,
     list: () =>
       index.keys('begins').map((key) => {
         const at = key.indexOf(' ') // the id of a run has none
         return { run: key.slice(0, at), call: key.slice(at + 1) }
       }),
-    add: (run, call) => index.put('begins', keyOf(run, call), 1),
-    remove: (run, call) => index.remove('begins', keyOf(run, call)),
+    add: (run: string, call: string) => index.put('begins', keyOf(run, call), 1),
+    /** The run of the outcome has begun, or was refused. */
+    remove: (run: string, call: string) => index.remove('begins', keyOf(run, call)),
   }
 }

@@ -7,8 +7,6 @@ import type { Message } from '#contracts/message.ts'
 import type { SessionApi } from '../types/session-api.ts'
 import type { Submission } from '../types/submission.ts'
 
-type Runs = Pick<SessionStore, 'lastOrder' | 'runs' | 'unfinishedRuns'>
-
 /** A run to write, and the other rows without pins that they no longer need. */
 interface Pinned {
   readonly row: RunRow
@@ -16,7 +14,7 @@ interface Pinned {
 }
 
 /** Decides which row keeps the pin of a new run. The freed rows are written in the same transaction. */
-export function withPin(run: RunRow, pin: AgentPin | undefined, store: Runs): Pinned {
+export function withPin(run: RunRow, pin: AgentPin | undefined, store: SessionStore): Pinned {
   if (!pin) return { row: run, freed: [] }
   const before = lastPin(store)
   const isSame = before?.hash === pin.hash
@@ -31,29 +29,26 @@ export function withPin(run: RunRow, pin: AgentPin | undefined, store: Runs): Pi
 }
 
 /** The pin of a run; `undefined` if it was not stored, or cannot be read. */
-export function pinnedIn(
-  { pin }: Pick<RunRow, 'pin'>,
-  store: Pick<SessionStore, 'runs'>,
-): AgentPin | undefined {
+export function pinnedIn({ pin }: RunRow, store: SessionStore): AgentPin | undefined {
   const agent = pin && (pin.agent ?? keptAt(pin, store))
   return agent && { hash: pin.hash, agent }
 }
 
-function keptAt({ hash, at }: RunPin, store: Pick<SessionStore, 'runs'>): PinnedAgent | undefined {
+function keptAt({ hash, at }: RunPin, store: SessionStore): PinnedAgent | undefined {
   const kept = store.runs(at, at)[0]?.pin
   return kept?.hash === hash ? kept.agent : undefined
 }
 
 /** The pin of the newest run. */
-function lastPin(store: Runs): RunPin | undefined {
+function lastPin(store: SessionStore): RunPin | undefined {
   const last = store.lastOrder()
   return last > 0 ? store.runs(last, last)[0]?.pin : undefined
 }
 
-const neededBy = (store: Runs): ReadonlySet<number> =>
+const neededBy = (store: SessionStore): ReadonlySet<number> =>
   new Set(store.unfinishedRuns().flatMap(({ pin }) => pin?.at ?? []))
 
-function freed(at: number, store: Runs): readonly RunRow[] {
+function freed(at: number, store: SessionStore): readonly RunRow[] {
   const [row] = store.runs(at, at)
   if (!row?.pin?.agent) return []
   const { agent: _freed, ...pin } = row.pin

@@ -1,4 +1,3 @@
-import type { AgentResult } from '#contracts/agent.ts'
 import type { Floor } from '../types/floor.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Usage } from '#contracts/lease.ts'
@@ -12,13 +11,12 @@ import {
   join,
   type Row,
   spentOf,
-  type RunSpent,
 } from './log-rows.ts'
 import { createLogTable, isFoundById, createSessionRecord } from './log-table.ts'
 import { removeSome, rewriteRows } from './rewrite-rows.ts'
 import { orderIn } from './ids.ts'
-import { createPendingOutcomes, type PendingOutcomes } from './run-index.ts'
-import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
+import { createPendingOutcomes } from './run-index.ts'
+import type { RunRow, SessionRow } from './stored-rows.ts'
 
 /**
  * The session's SQLite: one table, made at the first write. Row (0, 0) is the session, (n, 0) the n-th run, (n, t) its
@@ -27,79 +25,13 @@ import type { LogRow, RunRow, SessionRow } from './stored-rows.ts'
  * A method reads the same amount in a long session as in a short one, unless its comment says that it gives a whole
  * list.
  */
-export interface SessionStore {
-  readonly session: () => SessionRow | undefined
-  /** Inserts or replaces. */
-  readonly writeSession: (row: SessionRow) => void
-  /** Inserts a run at its own place. Later runs may have been written before it. */
-  readonly addRun: (run: RunRow) => void
-  /** Replaces a run. */
-  readonly writeRun: (run: RunRow) => void
-  /** All runs in accept order, or the runs from one order to another, both included. */
-  readonly runs: (from?: number, to?: number) => readonly RunRow[]
-  readonly findRun: (id: string) => RunRow | undefined
-  /** Whether rows of a run cannot be read. Such rows are left out; the rest of the session still works. */
-  readonly isDamaged: (order: number) => boolean
-  /** The number of a run's last turn, readable or not; 0 if it has none. */
-  readonly lastTurn: (order: number) => number
-  /** Runs without a final turn, in accept order: among the newest runs, and among the parked ones. */
-  readonly unfinishedRuns: () => readonly RunRow[]
-  /** Marks a parked run, so that `unfinishedRuns` finds it however many runs come after it. */
-  readonly keepOpen: (order: number) => void
-  readonly pending: PendingOutcomes
-  readonly turns: (order: number) => readonly TurnRecord[]
-  /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
-  readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
-  readonly final: (order: number) => AgentResult | undefined
-  /** The usage of a run, without its texts; `undefined` if only the whole run shows it. */
-  readonly spentOf: (order: number) => RunSpent | undefined
-  /**
-   * The places of rows with an event after `seq`, ordered by their first event, to be read a few at a time. Does not
-   * read older rows.
-   */
-  readonly placesAfter: (seq: number) => readonly LogPlace[]
-  /** The rows at these places, as they are now and in this order. */
-  readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
-  /** A stretch of the log, of a bounded size: everything behind `after` up to `upTo`, in the order of rows. */
-  readonly logPage: (query: LogPageQuery) => {
-    readonly rows: readonly LogRow[]
-    readonly upTo: number
-  }
-  readonly lastSeq: () => number
-  /** The highest place of a run, even if only part of the run was written. */
-  readonly lastOrder: () => number
-  readonly hasBefore: (order: number) => boolean
-  /** The usage of all finished runs; `undefined` if it has not been counted yet. */
-  readonly spent: () => Usage | undefined
-  readonly writeSpent: (spent: Usage) => void
-  /** The handoff in force, or the last one. */
-  readonly floor: () => Floor | undefined
-  readonly writeFloor: (floor: Floor) => void
-  /** All of `work`'s writes, or none. */
-  readonly together: (work: () => void) => void
-  /** Calls `forget` after writes were rolled back, since tables made by them are gone too. */
-  readonly onForget: (forget: () => void) => void
-  /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
-  readonly rewrite: (changes: readonly ((value: unknown) => unknown)[]) => number
-  /** The size of the whole database. */
-  readonly sizeBytes: () => number
-  /** From here on the session looks absent and takes nothing, in every later life of the object too. */
-  readonly close: () => void
-  /** Whether it was closed, and not dropped since. */
-  readonly isClosed: () => boolean
-  /** Removes some rows of a session that was closed. @returns Whether any were left. */
-  readonly removeSome: () => boolean
-  /** Deletes everything, with the session tree's storage, and takes no more writes. */
-  readonly drop: () => void
-  /** Sum of `cursor.rowsWritten` since this object started. */
-  readonly rowsWritten: () => number
-}
+export type SessionStore = ReturnType<typeof createSessionStore>
 
 /** @param onDamaged Called once with a row that cannot be read. */
 export function createSessionStore(
   storage: DurableObjectStorage,
   onDamaged: (order: number) => void = () => {},
-): SessionStore {
+) {
   const table = createLogTable<RunRow>(storage)
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
@@ -129,20 +61,32 @@ export function createSessionStore(
 
   return {
     pending,
-    isDamaged: (order) => damaged.has(order),
-    lastTurn: (order) =>
+    /** Whether rows of a run cannot be read. Such rows are left out; the rest of the session still works. */
+    isDamaged: (order: number) => damaged.has(order),
+    /** The number of a run's last turn, readable or not; 0 if it has none. */
+    lastTurn: (order: number) =>
       Number(read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)[0]?.['turn'] ?? 0),
+    /** Sum of `cursor.rowsWritten` since this object started. */
     rowsWritten: table.rowsWritten,
     session: record.session,
+    /** Inserts or replaces. */
     writeSession: record.writeSession,
+    /** The size of the whole database. */
     sizeBytes: () => storage.sql.databaseSize,
+    /** From here on the session looks absent and takes nothing, in every later life of the object too. */
     close: record.close,
+    /** Whether it was closed, and not dropped since. */
     isClosed: record.isClosed,
+    /** Removes some rows of a session that was closed. @returns Whether any were left. */
     removeSome: () => removeSome(read),
+    /** Deletes everything, with the session tree's storage, and takes no more writes. */
     drop: table.drop,
+    /** All of `work`'s writes, or none. */
     together: atomically,
+    /** Calls `forget` after writes were rolled back, since tables made by them are gone too. */
     onForget: table.onForget,
-    rewrite(changes) {
+    /** Changes rows of the whole database, each change after the one before found something: all of it or nothing. */
+    rewrite: (changes: readonly ((value: unknown) => unknown)[]) => {
       let changed = 0
       atomically(() => {
         for (const [at, change] of changes.entries())
@@ -151,9 +95,11 @@ export function createSessionStore(
       if (changed > 0) table.forget()
       return changed
     },
+    /** The highest place of a run, even if only part of the run was written. */
     lastOrder: end.lastOrder,
     hasBefore: end.hasBefore,
-    addRun(run) {
+    /** Inserts a run at its own place. Later runs may have been written before it. */
+    addRun: (run: RunRow) => {
       const { order, id } = run
       const { begunBy } = run.submission
       const isFound = isFoundById(id, order)
@@ -164,14 +110,16 @@ export function createSessionStore(
         if (begunBy) pending.remove(begunBy.run, begunBy.call)
       })
     },
-    writeRun: (run) => write(keyOf(run), run),
-    runs(from = 1, to = Number.MAX_SAFE_INTEGER) {
+    /** Replaces a run. */
+    writeRun: (run: RunRow) => write(keyOf(run), run),
+    /** All runs in accept order, or the runs from one order to another, both included. */
+    runs: (from: number = 1, to: number = Number.MAX_SAFE_INTEGER) => {
       const only = from === to ? newest.run(from) : undefined
       if (only) return [only]
       const query = 'SELECT * FROM log WHERE run BETWEEN ? AND ? AND turn = 0 ORDER BY run, part'
       return runsIn(read(query, from, to))
     },
-    findRun(id) {
+    findRun: (id: string) => {
       const place = orderIn(id)
       const told = place > 0 && place <= end.lastOrder() ? runAt(place) : undefined
       if (told?.id === id) return told
@@ -180,27 +128,33 @@ export function createSessionStore(
       const order = end.lastOrder() > 1 ? index.get('id', id) : undefined
       return order === undefined ? undefined : runAt(Number(order))
     },
-    unfinishedRuns() {
+    /** Runs without a final turn, in accept order: among the newest runs, and among the parked ones. */
+    unfinishedRuns: () => {
       const last = read(lastRunsNotOver).map((row) => Number(row['run']))
       const orders = [...new Set([...openRuns(), ...last])]
       return orders.toSorted((one, other) => one - other).flatMap((order) => runAt(order) ?? [])
     },
-    keepOpen(order) {
+    /** Marks a parked run, so that `unfinishedRuns` finds it however many runs come after it. */
+    keepOpen: (order: number) => {
       if (openRuns().has(order)) return
       index.put('open', order, order)
       openRuns().add(order)
     },
-    turns(order) {
+    turns: (order: number) => {
       if (order > end.lastOrder()) return []
       const query = 'SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part'
       return newest.turns(order) ?? turnsIn(read(query, order))
     },
-    final(order) {
+    final: (order: number) => {
       const query = `SELECT * FROM log WHERE run = ?1 AND is_final = 1 AND turn =
         (SELECT max(turn) FROM log WHERE run = ?1) ORDER BY part`
       return (newest.lastTurn(order) ?? turnsIn(read(query, order))).at(-1)?.final
     },
-    writeTurn(order, turn, begun) {
+    /**
+     * @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as
+     * they are.
+     */
+    writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => {
       const key = {
         run: order,
         turn: turn.turn,
@@ -216,22 +170,31 @@ export function createSessionStore(
       })
       openRuns().delete(order)
     },
-    spentOf: (order) => spentOf(order, read),
-    placesAfter: (seq) => placesAfter(seq, { read, lateAfter }),
-    logPage(query) {
+    /** The usage of a run, without its texts; `undefined` if only the whole run shows it. */
+    spentOf: (order: number) => spentOf(order, read),
+    /**
+     * The places of rows with an event after `seq`, ordered by their first event, to be read a few at a time. Does not
+     * read older rows.
+     */
+    placesAfter: (seq: number) => placesAfter(seq, { read, lateAfter }),
+    /** A stretch of the log, of a bounded size: everything behind `after` up to `upTo`, in the order of rows. */
+    logPage: (query: LogPageQuery) => {
       const { rows, upTo } = logPageAfter(query, { read, lateAfter })
-      return { rows: join(rows, note), upTo }
+      return { rows: join<RunRow>(rows, note), upTo }
     },
-    rowsAt(places) {
+    /** The rows at these places, as they are now and in this order. */
+    rowsAt: (places: readonly LogPlace[]) => {
       const held = places.flatMap(({ run, turn }) => newest.row(run, turn) ?? [])
-      return held.length === places.length ? held : join(rowsAt(places, read), note)
+      return held.length === places.length ? held : join<RunRow>(rowsAt(places, read), note)
     },
     lastSeq: end.lastSeq,
-    spent() {
+    /** The usage of all finished runs; `undefined` if it has not been counted yet. */
+    spent: () => {
       const text = index.get('spent', 'total')
       return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
     },
-    floor() {
+    /** The handoff in force, or the last one. */
+    floor: () => {
       if (!record.session()?.hasFloor) return undefined
       if (!floor) {
         const text = index.get('floor', 'now')
@@ -239,13 +202,13 @@ export function createSessionStore(
       }
       return floor.now
     },
-    writeFloor(now) {
+    writeFloor: (now: Floor) => {
       const session = record.session()
       if (session && !session.hasFloor) record.writeSession({ ...session, hasFloor: true })
       index.put('floor', 'now', JSON.stringify(now))
       floor = { now }
     },
-    writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
+    writeSpent: (spent: Usage) => index.put('spent', 'total', JSON.stringify(spent)),
   }
 }
 
@@ -267,7 +230,7 @@ const keyOf = ({ order, id, startSeq }: RunRow) => {
 }
 
 /** The run before an order: the order of a declined run is empty, and a run that cannot be read is skipped. */
-export function runBefore(store: Pick<SessionStore, 'runs'>, order: number): RunRow | undefined {
+export function runBefore(store: SessionStore, order: number): RunRow | undefined {
   for (let place = order - 1; place > 0; place -= 1) {
     const [run] = store.runs(place, place)
     if (run) return run
@@ -276,13 +239,13 @@ export function runBefore(store: Pick<SessionStore, 'runs'>, order: number): Run
 }
 
 /** All runs in accept order, read one at a time: together they may be too much for the object's memory. */
-export function* everyRun(store: Pick<SessionStore, 'lastOrder' | 'runs'>): Iterable<RunRow> {
+export function* everyRun(store: SessionStore): Iterable<RunRow> {
   const last = store.lastOrder()
   for (let order = 1; order <= last; order += 1) yield* store.runs(order, order)
 }
 
 /** A run after the last one, without messages, that goes on from the whole conversation. */
-export const runToCome = (store: Pick<SessionStore, 'lastOrder'>): RunRow => ({
+export const runToCome = (store: SessionStore): RunRow => ({
   id: '',
   order: store.lastOrder() + 1,
   submission: { agent: '', principal: '', messages: [], trace: '' },

@@ -110,7 +110,7 @@ export interface InboxItem {
 }
 
 /** Limits that take the place of what agent, request and session allow a run. */
-export interface ChangedLimits {
+interface ChangedLimits {
   readonly limits: Partial<Limits>
   /** How often they were changed. */
   readonly count: number

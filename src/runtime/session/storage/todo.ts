@@ -10,23 +10,6 @@ export interface Tell {
 }
 
 /** The event deliveries that are due. */
-interface TellRows {
-  /** The due deliveries in the order of the log: at most `limit`, none to the owners in `without`. */
-  readonly tells: (limit: number, without?: ReadonlySet<string>) => readonly Tell[]
-  /** Undefined if it was delivered meanwhile. */
-  readonly eventOf: (tell: Tell) => Emitted | undefined
-  /**
-   * Adds deliveries; a delivery that exists is not added twice. The event is stored once for all its owners, until the
-   * last delivery is done.
-   */
-  readonly addTells: (tells: {
-    readonly owners: readonly SubscriptionOwner[]
-    readonly seq: number
-    readonly event: Emitted
-  }) => void
-  readonly removeTell: (tell: Tell) => void
-}
-
 /** Rows of the `todo` table. */
 interface Rows extends Pick<DurableObjectStorage, 'sql'> {
   readonly exists: () => boolean
@@ -34,12 +17,13 @@ interface Rows extends Pick<DurableObjectStorage, 'sql'> {
   readonly get: (key: string) => unknown
 }
 
-function createTellRows({ sql, exists, put, get }: Rows): TellRows {
+function createTellRows({ sql, exists, put, get }: Rows) {
   const place = (seq: number) => String(seq).padStart(12, '0')
   const eventKey = (seq: number) => `trouble said ${place(seq)}`
   const tellKey = ({ owner, seq }: Tell) => `trouble told ${place(seq)} ${owner}`
   return {
-    tells: (limit, without = new Set()) =>
+    /** The due deliveries in the order of the log: at most `limit`, none to the owners in `without`. */
+    tells: (limit: number, without: ReadonlySet<string> = new Set()) =>
       exists()
         ? sql
             .exec(
@@ -52,12 +36,25 @@ function createTellRows({ sql, exists, put, get }: Rows): TellRows {
             .toArray()
             .map(({ owner, seq }) => ({ owner: owner as Tell['owner'], seq: Number(seq) })) // as it was put there
         : [],
-    eventOf: ({ seq }) => get(eventKey(seq)) as Emitted | undefined,
-    addTells({ owners, seq, event }) {
+    /** Undefined if it was delivered meanwhile. */
+    eventOf: ({ seq }: Tell) => get(eventKey(seq)) as Emitted | undefined,
+    /**
+     * Adds deliveries; a delivery that exists is not added twice. The event is stored once for all its owners, until
+     * the last delivery is done.
+     */
+    addTells: ({
+      owners,
+      seq,
+      event,
+    }: {
+      readonly owners: readonly SubscriptionOwner[]
+      readonly seq: number
+      readonly event: Emitted
+    }) => {
       put(eventKey(seq), event)
       for (const owner of owners) put(tellKey({ owner, seq }), { owner, seq })
     },
-    removeTell(tell) {
+    removeTell: (tell: Tell) => {
       if (!exists()) return
       sql.exec('DELETE FROM todo WHERE key = ?', tellKey(tell))
       const of = `trouble told ${place(tell.seq)}`
@@ -93,7 +90,7 @@ export type Errand =
     }
 
 /** A call that was cancelled before it reached this object. */
-export interface CancelTombstone {
+interface CancelTombstone {
   readonly parentRun: string
   readonly call: string
   readonly reason: string
@@ -104,39 +101,7 @@ export interface CancelTombstone {
  * Work that this object still has to do, and facts that it must not forget, in a table that is made when it is first
  * needed: most sessions never need it. Synchronous, so that a row lands in the transaction of its cause.
  */
-export interface Todo extends TellRows {
-  readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
-  /** Adds an outbox entry. Adding the same entry again changes nothing. */
-  readonly add: (errand: Errand) => void
-  readonly remove: (key: string) => void
-  readonly addTombstone: (tombstone: CancelTombstone) => void
-  /** The reason for which a call was cancelled before it came, if it was. */
-  readonly tombstoneOf: (parentRun: string, call: string) => string | undefined
-  /** Forgets the tombstones from before this moment. @returns The moment of the oldest one that is left. */
-  readonly dropTombstones: (beforeMs: number) => number | undefined
-  /** Stores that an incident was reported; false if it was stored already. */
-  readonly noteTrouble: (kind: string) => boolean
-  /** False if there was no incident of the kind. */
-  readonly clearTrouble: (kind: string) => boolean
-  /** How often work of the kind was tried in vain. */
-  readonly tries: (kind: string) => number
-  /** 0 forgets them. */
-  readonly setTries: (kind: string, tries: number) => void
-  /**
-   * The last run whose spending was settled during the deletion of the session, with all runs before it; 0 if there is
-   * none.
-   */
-  readonly settledUpTo: () => number
-  readonly noteSettled: (order: number) => void
-  /** Runs whose trace has yet to be exported, with the number of tries. */
-  readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
-  readonly addTrace: (run: string, tries: number) => void
-  readonly removeTrace: (run: string) => void
-  readonly hasAny: () => boolean
-  /** A transaction was rolled back: the table that it made is gone too. */
-  readonly forget: () => void
-  readonly drop: () => void
-}
+export type Todo = ReturnType<typeof createTodo>
 
 /** An entry that cannot be read stays where it is, and holds up no other. */
 function parse(body: string): Errand | undefined {
@@ -160,7 +125,7 @@ function subjectOf(errand: Errand): string {
   }
 }
 
-export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
+export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
   let isMade: boolean | undefined
   const exists = () =>
     (isMade ??= sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'todo'`).toArray().length > 0)
@@ -197,19 +162,22 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
               return errand ? [{ key: String(key), errand }] : []
             })
         : [],
-    add(errand) {
+    /** Adds an outbox entry. Adding the same entry again changes nothing. */
+    add: (errand: Errand) => {
       put(`${errand.kind} ${errand.session} ${subjectOf(errand)}`, errand)
     },
-    remove(key) {
+    remove: (key: string) => {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
     },
-    addTombstone: ({ parentRun, call, reason, atMs }) =>
+    addTombstone: ({ parentRun, call, reason, atMs }: CancelTombstone) =>
       put(tombstoneKey(parentRun, call), { reason, atMs }),
-    tombstoneOf(parentRun, call) {
+    /** The reason for which a call was cancelled before it came, if it was. */
+    tombstoneOf: (parentRun: string, call: string) => {
       const tombstone = get(tombstoneKey(parentRun, call)) as CancelTombstone | undefined
       return tombstone?.reason
     },
-    dropTombstones(beforeMs) {
+    /** Forgets the tombstones from before this moment. @returns The moment of the oldest one that is left. */
+    dropTombstones: (beforeMs: number) => {
       if (!exists()) return undefined
       const atMs = `body->>'atMs'`
       const tombstones = `key LIKE 'buried %'`
@@ -219,23 +187,32 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
         .toArray()
       return Number(row?.['count']) > 0 ? Number(row?.['oldest']) : undefined
     },
-    noteTrouble(kind) {
+    /** Stores that an incident was reported; false if it was stored already. */
+    noteTrouble: (kind: string) => {
       const isNew = get(`trouble ${kind}`) === undefined
       if (isNew) put(`trouble ${kind}`, true)
       return isNew
     },
-    clearTrouble(kind) {
+    /** False if there was no incident of the kind. */
+    clearTrouble: (kind: string) => {
       if (get(`trouble ${kind}`) === undefined) return false
       sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
       return true
     },
-    tries: (kind) => Number(get(`${triesPrefix}${kind}`) ?? 0),
-    setTries(kind, tries) {
+    /** How often work of the kind was tried in vain. */
+    tries: (kind: string) => Number(get(`${triesPrefix}${kind}`) ?? 0),
+    /** 0 forgets them. */
+    setTries: (kind: string, tries: number) => {
       if (tries > 0) put(`${triesPrefix}${kind}`, tries)
       else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${triesPrefix}${kind}`)
     },
+    /**
+     * The last run whose spending was settled during the deletion of the session, with all runs before it; 0 if
+     * there is none.
+     */
     settledUpTo: () => Number(get(settledKey) ?? 0),
-    noteSettled: (order) => put(settledKey, order),
+    noteSettled: (order: number) => put(settledKey, order),
+    /** Runs whose trace has yet to be exported, with the number of tries. */
     traces: () =>
       exists()
         ? sql
@@ -246,14 +223,15 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>): Todo {
               tries: Number(body) || 0,
             }))
         : [],
-    addTrace: (run, tries) => put(`${tracePrefix}${run}`, tries),
-    removeTrace(run) {
+    addTrace: (run: string, tries: number) => put(`${tracePrefix}${run}`, tries),
+    removeTrace: (run: string) => {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
     ...createTellRows({ sql, exists, put, get }),
     hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
+    /** A transaction was rolled back: the table that it made is gone too. */
     forget: () => void (isMade = undefined),
-    drop() {
+    drop: () => {
       sql.exec('DROP TABLE IF EXISTS todo')
       isMade = undefined
     },

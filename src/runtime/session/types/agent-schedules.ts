@@ -98,12 +98,15 @@ export interface ScheduledAgent {
 }
 
 /**
- * Schedules and subscriptions that belong to agents: in the object of the agent's owner, and in the owner's name. To be asked after each
- * change of an agent; asked again it changes nothing. May throw `request_unavailable`, and `request_invalid` for times
- * that never come.
+ * Schedules and subscriptions that belong to agents: in the object of the agent's owner, and in the owner's name. To
+ * be asked after each change of an agent; asked again it changes nothing. May throw `request_unavailable`, and
+ * `request_invalid` for times that never come.
  */
 export interface AgentSchedules {
-  /** The same without doing it: throws what `sync` would refuse. To be asked before an agent is changed, so that none is active without its schedule. */
+  /**
+   * The same without doing it: throws what `sync` would refuse. To be asked before an agent is changed, so that none
+   * is active without its schedule.
+   */
   readonly check: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>
   /** Brings the schedules of its text in line, and pauses or resumes all schedules of the agent. */
   readonly sync: (agent: ScheduledAgent, by: ScheduleChanger) => Promise<void>

@@ -1,16 +1,15 @@
 import * as z from 'zod'
 import type { ApprovalScope, Decider } from '#runtime/kernel/types/approval.ts'
-import type { Approver, ApprovalRequest } from '#contracts/approval.ts'
+import { type Approver, type ApprovalRequest, approverSchema, decidedBySchema, askerSchema } from '#contracts/approval.ts'
 import type { JsonObject, Json } from '#contracts/json.ts'
 import { type Label, labelSchema, joinLabels, labelFrom } from '#contracts/label.ts'
-import { approverSchema, decidedBySchema, askerSchema } from '#contracts/approval.ts'
 import type { Administrator } from '#contracts/keys.ts'
 
 /** The state of a call that needs an approval. `ended`: its run ended before a decision. */
 export const approvalState = z.enum(['open', 'approved', 'denied', 'expired', 'ended'])
 
 /** The reach of a rule, of one session or of all. */
-export const scopeOf = ({ session }: Pick<ApprovalRule, 'session'>): ApprovalScope =>
+export const scopeOf = ({ session }: ApprovalRule): ApprovalScope =>
   session === undefined ? 'rule' : 'session'
 
 /** Whether this decider may approve. `owner`: the owner of the session. */
@@ -32,7 +31,7 @@ export const approverText = (approver: Approver): string =>
       : `somebody with the role ${approver}, or an operator`
 
 /** Fields of the arguments that may be anything of this type; all others are as they were approved. */
-export type FreeFields = Readonly<Record<string, JsonType>>
+type FreeFields = Readonly<Record<string, JsonType>>
 
 type JsonType = z.infer<typeof jsonType>
 

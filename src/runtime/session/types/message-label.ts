@@ -1,8 +1,6 @@
-import type { Message } from '#contracts/message.ts'
+import { type Message, labelOfAll } from '#contracts/message.ts'
 import type { Compaction } from '#contracts/context.ts'
-import type { Label } from '#contracts/label.ts'
-import { joinLabels } from '#contracts/label.ts'
-import { labelOfAll } from '#contracts/message.ts'
+import { type Label, joinLabels } from '#contracts/label.ts'
 
 /**
  * The label of a transcript and its compactions. Compactions count too: a summary may contain more than the messages

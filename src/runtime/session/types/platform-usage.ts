@@ -1,6 +1,6 @@
 import { minus } from '#runtime/kernel/types/lease.ts'
 import { type Usage, plusPlatform, unlimited, type Limits } from '#contracts/lease.ts'
-import type { PlatformAmounts, PlatformCount, PlatformUnit } from '#contracts/platform.ts'
+import type { PlatformAmounts, PlatformUnit } from '#contracts/platform.ts'
 import { platformPrices } from '#platform/d1/types.ts'
 
 /** The given limits; every other dimension is unlimited. */
@@ -16,12 +16,6 @@ const noLimits: Required<Limits> = {
   maxChildren: unlimited,
   maxDepth: unlimited,
   maxConcurrency: unlimited,
-}
-
-/** Counts the platform work of an object. */
-export interface PlatformMeter extends PlatformCount {
-  /** The amounts since the last call of `take`. The caller books them. */
-  readonly take: () => PlatformAmounts
 }
 
 /** @returns Whole billionths of a US dollar; below zero for a correction. */

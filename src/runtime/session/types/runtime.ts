@@ -158,7 +158,10 @@ export interface SessionRuntime extends Sources {
 
 /** The waiting times of a session, in milliseconds. */
 export interface SessionTiming {
-  /** While a run is live, or something is still to be carried, the object is woken this often; after a crash, that is how soon. */
+  /**
+   * While a run is live, or something is still to be carried, the object is woken this often; after a crash, that is
+   * how soon.
+   */
   readonly recoverEveryMs: number
   /** How long a pause for an approval, an answer or a client's tool may take. */
   readonly pauseMs: number

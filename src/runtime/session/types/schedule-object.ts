@@ -3,17 +3,7 @@ import type { ScheduledAgent } from './agent-schedules.ts'
 import type { Emitted, SubscriptionOwner } from './audit-sink.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type {
-  Notice,
-  PrincipalSettings,
-  Schedule,
-  ScheduleChanger,
-  ScheduleSpec,
-  ScheduleView,
-  Slot,
-  SlotState,
-  ToldSchedule,
-} from './schedule.ts'
+import type { Notice, PrincipalSettings, Schedule, ScheduleChanger, ScheduleSpec, ScheduleView, Slot, SlotState, ToldSchedule } from './schedule.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { PlannedJobs } from '#platform/objects/planned-job.ts'
 
@@ -163,7 +153,7 @@ export interface ScheduleApi {
 export const scheduleJob = 'schedules'
 
 /** The schedules of one object, for the class that it is in. */
-export interface ScheduleHost {
+interface ScheduleHost {
   /** After a restart. Makes no table where there is no schedule. */
   readonly restore: () => void
   /** The job rang. Never throws. @returns When it is to ring again. */

@@ -130,7 +130,10 @@ export interface SessionApi {
   ) => Promise<Reply<{ readonly changed: number }>>
   /** Marks a run as hidden in `recall`. The transcript keeps the run, since other runs may branch from it. */
   readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
-  /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */
+  /**
+   * Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when
+   * nothing runs.
+   */
   readonly events: (
     principal: string,
     options: {

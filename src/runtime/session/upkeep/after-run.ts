@@ -8,49 +8,36 @@ import type { LiveRuns } from '../runs/live-runs.ts'
 import type { Meter } from '../storage/meter.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
-import type { Courier } from '../waiting/courier.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
 import type { Report } from './incidents.ts'
-import type { Recovery } from './recovery.ts'
+import type { Recovery, RecoveryParts } from './recovery.ts'
 import type { Timers } from './timers.ts'
-import type { TraceOutbox } from './trace-outbox.ts'
 
 /** The job that ends a handoff when its time is over. */
 export const floorJob = 'floor'
 
-export interface SettleParts {
-  readonly runtime: Pick<SessionRuntime, 'principals'>
+interface SettleParts {
+  readonly runtime: SessionRuntime
   readonly identity: { readonly id: string }
   readonly store: SessionStore
   readonly live: LiveRuns
   readonly meter: Meter
 }
 
-export interface AfterRunParts extends SettleParts {
-  readonly runtime: Pick<SessionRuntime, 'principals' | 'deployment'>
+export interface AfterRunParts extends SettleParts, RecoveryParts {
+  readonly runtime: SessionRuntime
   readonly hub: StreamHub
-  readonly outbox: AuditOutbox
-  readonly traces: TraceOutbox
-  readonly courier: Courier
-  readonly timers: Timers
   readonly recovery: Recovery
+  /** Without a message: the incident is over. */
   readonly report: Report
 }
 
 /**
  * The work that follows a segment of a run: the audit record, outbox entries, incidents, and the timers of its pauses.
  */
-export interface AfterRun {
-  readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
-  /** Sends the outbox entries to other objects, and sets the recovery timer for the rest. */
-  readonly carry: () => void
-  /** Sends the log to the audit record soon. */
-  readonly recordSoon: () => void
-  /** Sets the timer of the handoff, if an agent has the conversation. */
-  readonly watchFloor: () => Promise<void>
-}
+export type AfterRun = ReturnType<typeof createAfterRun>
 
-export function createAfterRun(parts: AfterRunParts): AfterRun {
+export function createAfterRun(parts: AfterRunParts) {
   const { store, live, hub, outbox, traces, courier, timers, recovery, report } = parts
   const { jobs, keepRows } = timers
 
@@ -80,10 +67,13 @@ export function createAfterRun(parts: AfterRunParts): AfterRun {
   const settle = async (row: RunRow) => settleDay(store.findRun(row.id) ?? row, parts)
 
   return {
+    /** Sends the outbox entries to other objects, and sets the recovery timer for the rest. */
     carry,
+    /** Sends the log to the audit record soon. */
     recordSoon,
+    /** Sets the timer of the handoff, if an agent has the conversation. */
     watchFloor,
-    afterRun(row, outcome) {
+    afterRun: (row: RunRow, outcome: RunOutcome | undefined) => {
       recordSoon()
       traces.nudge()
       carry()

@@ -28,10 +28,10 @@ interface EventNotesOptions {
 }
 
 /**
- * Carries a stretch of the log to the audit record, and notes its subscribers. Mostly there are none: one call appends the
- * events on the condition that no subscriber wants them. If one does, the call appends nothing; the subscribers are noted
- * first, and then the events are appended. The record's watermark covers both, so a crash between notes them again.
- * Rejects when the subscriptions cannot be read.
+ * Carries a stretch of the log to the audit record, and notes its subscribers. Mostly there are none: one call
+ * appends the events on the condition that no subscriber wants them. If one does, the call appends nothing; the
+ * subscribers are noted first, and then the events are appended. The record's watermark covers both, so a crash
+ * between notes them again. Rejects when the subscriptions cannot be read.
  */
 export function createEventNotes({ bus, store, todo, onNoted, counted }: EventNotesOptions) {
   return async (
@@ -72,7 +72,10 @@ const pairOf = (event: SessionEvent, store: Store): readonly (readonly [number, 
 
 type Said = Pick<Emitted, 'name' | 'payload' | 'label' | 'isPublic'>
 
-/** The payload of an event: numbers and words of ours, no text of a conversation. The caller tells the end of a sub-agent's run. */
+/**
+ * The payload of an event: numbers and words of ours, no text of a conversation. The caller tells the end of a
+ * sub-agent's run.
+ */
 function saidIn(event: SessionEvent, isChild: boolean): Said | undefined {
   if (event.type === 'event_emitted') {
     const { event: name, payload = {}, label, isPublic } = event.data
@@ -112,21 +115,9 @@ const maxBatch = 200
  * is the last event that the sink has (-1: it does not know the session). A batch that arrives twice lands once, so the
  * outbox stores nothing and loses nothing.
  */
-export interface AuditOutbox {
-  /** Carries new events soon. @param onCarried Called when that was done, or could not be. */
-  readonly nudge: (onCarried: () => Promise<void>) => void
-  /** Carries everything; resolves to false when the sink could not be reached. */
-  readonly flush: () => Promise<boolean>
-  readonly isEmpty: () => boolean
-  /** Whether the list of sessions has the session; assumed for a session with a run before its last. */
-  readonly isListed: () => boolean
-  /** The session is new: the sink does not know it. */
-  readonly begin: () => void
-  /** Takes the session off the list, before it is deleted. Rejects if the sink could not be reached. */
-  readonly unlist: () => Promise<void>
-}
+export type AuditOutbox = ReturnType<typeof createAuditOutbox>
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly store: SessionStore
   readonly sink: AuditSink
   readonly clock: Clock
@@ -144,7 +135,7 @@ const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
   sinceMs: createdAtMs,
 })
 
-export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
+export function createAuditOutbox(options: OutboxOptions) {
   const { store, sink, clock, cardOf, live, counted, note } = options
   let sent: number | undefined
   let flushing: Promise<boolean> | undefined
@@ -179,15 +170,20 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
   const flush = () => (flushing ??= carry().finally(() => (flushing = undefined)))
 
   return {
+    /** Carries everything; resolves to false when the sink could not be reached. */
     flush,
+    /** The session is new: the sink does not know it. */
     begin: () => void (sent ??= -1),
-    async unlist() {
+    /** Takes the session off the list, before it is deleted. Rejects if the sink could not be reached. */
+    unlist: async () => {
       const session = store.session()
       if (session) await sink.unlist(ownerOf(session))
     },
     isEmpty: () => sent !== undefined && sent >= store.lastSeq(),
+    /** Whether the list of sessions has the session; assumed for a session with a run before its last. */
     isListed: () => (sent === undefined ? store.lastOrder() > 1 : sent >= 0),
-    nudge(onCarried) {
+    /** Carries new events soon. @param onCarried Called when that was done, or could not be. */
+    nudge: (onCarried: () => Promise<void>) => {
       if (isNudged) return
       isNudged = true
       clock

@@ -82,7 +82,7 @@ interface DeletionParts extends ChildrenParts {
 export async function deleteSession(
   principal: string,
   parts: DeletionParts,
-  { sessions, onSessionEnded }: Pick<SessionRuntime, 'sessions' | 'onSessionEnded'>,
+  { sessions, onSessionEnded }: SessionRuntime,
 ): Promise<void> {
   const { runs, outbox, store, upkeep, courier } = parts
   await runs.cancelAll('The session was deleted.')
@@ -157,21 +157,9 @@ const notYetDeletable = () => {
 const vanishMs = 1_000
 
 /** The end of a session, and of the object that held it. */
-export interface Ending {
-  /** The session is being deleted, and takes no requests. */
-  readonly isDeleting: () => boolean
-  /** Whether the object was emptied: everything that its parts remember of the tables is wrong. */
-  readonly isGone: () => boolean
-  /**
-   * Deletes the session, once: a second request meanwhile gets the answer of the first. Throws `request_unavailable`
-   * while the session cannot be deleted.
-   */
-  readonly forget: (principal: string) => Promise<void>
-  /** Empties an object without a session, or with the rest of a deleted session. */
-  readonly vanish: () => Promise<void>
-}
+export type Ending = ReturnType<typeof createEnding>
 
-export interface EndingOptions {
+interface EndingOptions {
   readonly runtime: SessionRuntime
   readonly current: {
     readonly parts: DeletionParts
@@ -189,7 +177,7 @@ export interface EndingOptions {
 export const beingDeleted = () =>
   new IsolaError('request_unavailable', 'The session is being deleted: use another one.')
 
-export function createEnding(options: EndingOptions): Ending {
+export function createEnding(options: EndingOptions) {
   const { runtime, current, reopen, later, deleteAll } = options
   let isDeleting = false
   let isGone = false
@@ -214,9 +202,15 @@ export function createEnding(options: EndingOptions): Ending {
   }
 
   return {
+    /** The session is being deleted, and takes no requests. */
     isDeleting: () => isDeleting || current.parts.store.isClosed(),
+    /** Whether the object was emptied: everything that its parts remember of the tables is wrong. */
     isGone: () => isGone,
-    async forget(principal) {
+    /**
+     * Deletes the session, once: a second request meanwhile gets the answer of the first. Throws `request_unavailable`
+     * while the session cannot be deleted.
+     */
+    forget: async (principal: string) => {
       if (underWay) return underWay
       if (isDeleting || current.parts.store.isClosed()) throw beingDeleted()
       underWay = removed(() => deleteSession(principal, current.parts, runtime))
@@ -225,7 +219,8 @@ export function createEnding(options: EndingOptions): Ending {
       // The job comes back if the object ends before that. If it cannot be stored, the rest is small.
       await current.parts.upkeep.vanishLater().catch(() => {})
     },
-    async vanish() {
+    /** Empties an object without a session, or with the rest of a deleted session. */
+    vanish: async () => {
       if (isDeleting) return
       if (current.parts.store.isClosed()) await removed(() => removeRows(current.parts))
       later(empty())

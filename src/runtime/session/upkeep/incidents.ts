@@ -8,10 +8,10 @@ const maxProblemChars = 200
 /** Tells the operator of an incident; without a message, that the incident is over. */
 export type Report = (kind: Incident['kind'], message: string | undefined, run?: string) => void
 
-export interface IncidentOptions {
-  readonly principals: Pick<PrincipalLedger, 'report'>
+interface IncidentOptions {
+  readonly principals: PrincipalLedger
   readonly identity: { readonly id: string }
-  readonly todo: Pick<Todo, 'noteTrouble' | 'clearTrouble'>
+  readonly todo: Todo
 }
 
 export function createReport({ principals, identity, todo }: IncidentOptions): Report {
@@ -47,14 +47,9 @@ const maxPauseMs = 3_600_000
 
 /**
  * Breaks a loop of wakes: alarms that set themselves again without progress of a run. It delays the next alarm, longer
- * each time, and reports an incident until the log grows. The work of the alarm is delayed, not forgotten. The count is in
- * memory, so only loops that are faster than the object leaves memory are found.
+ * each time, and reports an incident until the log grows. The work of the alarm is delayed, not forgotten. The count
+ * is in memory, so only loops that are faster than the object leaves memory are found.
  */
-interface WakeWatch {
-  /** Call it after an alarm. Rejects if the next alarm could not be delayed. */
-  readonly rang: () => Promise<void>
-}
-
 interface WakeWatchOptions {
   readonly clock: Pick<Clock, 'nowMs'>
   readonly recoverEveryMs: number
@@ -65,13 +60,14 @@ interface WakeWatchOptions {
   readonly report: Report
 }
 
-export function createWakeWatch(options: WakeWatchOptions): WakeWatch {
+export function createWakeWatch(options: WakeWatchOptions) {
   const { clock, storage, setAlarm, progress, report } = options
   const mostInWindow = timesRecovery * Math.ceil(windowMs / options.recoverEveryMs)
   let rings: number[] = []
   let reached: number | undefined
   let trips = 0
   return {
+    /** Call it after an alarm. Rejects if the next alarm could not be delayed. */
     async rang() {
       const nowMs = clock.nowMs()
       const now = progress()

@@ -14,27 +14,14 @@ const id = 'recover'
 const maxBackoffFactor = 360
 
 /**
- * The timer of one job that comes back while a run is live or an outbox has rows. Where the outboxes are soon empty, the
- * row of the job is not written again: only the alarm is moved, to the next other timer, and back with the next run. The
- * row stays, and is due, so an alarm that follows the rows meanwhile comes too early, never too late.
+ * The timer of one job that comes back while a run is live or an outbox has rows. Where the outboxes are soon empty,
+ * the row of the job is not written again: only the alarm is moved, to the next other timer, and back with the next
+ * run. The row stays, and is due, so an alarm that follows the rows meanwhile comes too early, never too late.
  */
-export interface Recovery {
-  /** Call it after the object was loaded: looks whether the job has a row. */
-  readonly begin: () => void
-  /** Sets the timer, in the same transaction as the work that needs it. */
-  readonly ensure: () => void
-  /** Forgets when the alarm comes: it was set to a later time. The next run sets it anew. */
-  readonly alarmMoved: () => void
-  /** Moves the alarm away if nothing is left to do. Rejects, and leaves it, where the retention job cannot be stored. */
-  readonly rest: () => Promise<void>
-  /** The job has done its work. @returns When it comes back, if something is left to do. */
-  readonly next: (isCarried: boolean) => Promise<number | undefined>
-  /** The job was cancelled. */
-  readonly end: () => void
-}
+export type Recovery = ReturnType<typeof createRecovery>
 
 export interface RecoveryParts {
-  readonly runtime: Pick<SessionRuntime, 'clock' | 'timing'>
+  readonly runtime: SessionRuntime
   readonly identity: { readonly id: string }
   readonly timers: Timers
   readonly live: LiveRuns
@@ -44,7 +31,7 @@ export interface RecoveryParts {
   readonly retention: Retention
 }
 
-export function createRecovery(parts: RecoveryParts): Recovery {
+export function createRecovery(parts: RecoveryParts) {
   const { runtime, identity, live, outbox, courier, traces, retention } = parts
   const { clock, timing } = runtime
   const { jobs, setAlarm } = parts.timers
@@ -61,11 +48,14 @@ export function createRecovery(parts: RecoveryParts): Recovery {
   }
 
   return {
+    /** The job was cancelled. */
     end: forget,
-    begin() {
+    /** Call it after the object was loaded: looks whether the job has a row. */
+    begin: () => {
       jobMs = identity.id === '' ? undefined : jobs.get(id)?.time
     },
-    ensure() {
+    /** Sets the timer, in the same transaction as the work that needs it. */
+    ensure: () => {
       const time = clock.nowMs() + timing.recoverEveryMs
       if (alarmMs !== undefined && alarmMs <= time) return
       const isDue = jobMs !== undefined && jobMs <= time
@@ -74,8 +64,13 @@ export function createRecovery(parts: RecoveryParts): Recovery {
       alarmMs = time
       set.catch(forget) // the next run sets it again
     },
+    /** Forgets when the alarm comes: it was set to a later time. The next run sets it anew. */
     alarmMoved: () => void (alarmMs = undefined),
-    async rest() {
+    /**
+     * Moves the alarm away if nothing is left to do. Rejects, and leaves it, where the retention job cannot be
+     * stored.
+     */
+    rest: async () => {
       if (alarmMs === undefined || !isAtRest()) return
       await retention.keep()
       if (!isAtRest()) return
@@ -83,7 +78,8 @@ export function createRecovery(parts: RecoveryParts): Recovery {
       const others = jobs.list().filter((job) => job.id !== id)
       await setAlarm(others[0] && Math.min(...others.map(({ time }) => time)))
     },
-    async next(isCarried) {
+    /** The job has done its work. @returns When it comes back, if something is left to do. */
+    async next(isCarried: boolean) {
       if (isCarried && isAtRest()) {
         // If the retention job cannot be stored, this job comes back for that too.
         await retention.keep()
@@ -107,33 +103,22 @@ const retentionJob = 'retention'
 const lookEveryMs = 30 * 86_400_000
 
 /**
- * One job for the life of the session: when it is due, it looks whether the session was used meanwhile. A child ends with
- * the session above it, or by itself if that session is gone already.
+ * One job for the life of the session: when it is due, it looks whether the session was used meanwhile. A child ends
+ * with the session above it, or by itself if that session is gone already.
  */
-export interface Retention {
-  /** Plans the job, unless it is planned. Rejects if it could not be stored. */
-  readonly keep: () => Promise<void>
-  /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
-  readonly expire: () => Promise<number | undefined>
-  /** Plans the job anew for a session that leaves the list in a moment: it deletes the session even if its object ends. */
-  readonly leave: () => Promise<void>
-  /** The job was cancelled. */
-  readonly end: () => void
-  /** The deletion failed. @returns When it is tried again: less and less often, also after the object was loaded anew. */
-  readonly failed: () => number
-}
+export type Retention = ReturnType<typeof createRetention>
 
 export interface RetentionOptions {
-  readonly runtime: Pick<SessionRuntime, 'clock' | 'timing' | 'sessions'>
-  readonly timers: Pick<Timers, 'jobs'>
+  readonly runtime: SessionRuntime
+  readonly timers: Timers
   readonly store: SessionStore
-  readonly live: Pick<LiveRuns, 'isIdle'>
-  readonly todo: Pick<Todo, 'tries' | 'setTries'>
+  readonly live: LiveRuns
+  readonly todo: Todo
   /** The session was not used for its retention time: its owner deletes it. */
   readonly onExpired: () => Promise<void>
 }
 
-export function createRetention(options: RetentionOptions): Retention {
+export function createRetention(options: RetentionOptions) {
   const { runtime, timers, store, live, todo, onExpired } = options
   const { clock, timing, sessions } = runtime
   const { jobs } = timers
@@ -155,7 +140,8 @@ export function createRetention(options: RetentionOptions): Retention {
   }
 
   return {
-    async keep() {
+    /** Plans the job, unless it is planned. Rejects if it could not be stored. */
+    keep: async () => {
       const session = store.session()
       if (!session || isKept) return
       isKept = jobs.get(retentionJob) !== undefined
@@ -164,7 +150,8 @@ export function createRetention(options: RetentionOptions): Retention {
       await jobs.push({ id: retentionJob, fn: retentionJob, time })
       isKept = true
     },
-    async expire() {
+    /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
+    expire: async () => {
       isKept = false
       const session = store.session()
       if (!session) return undefined
@@ -178,12 +165,21 @@ export function createRetention(options: RetentionOptions): Retention {
       await onExpired()
       return undefined
     },
-    async leave() {
+    /**
+     * Plans the job anew for a session that leaves the list in a moment: it deletes the session even if its object
+     * ends.
+     */
+    leave: async () => {
       const time = clock.nowMs() + timing.recoverEveryMs
       await jobs.push({ id: retentionJob, fn: retentionJob, time })
     },
+    /** The job was cancelled. */
     end: () => void (isKept = false),
-    failed() {
+    /**
+     * The deletion failed. @returns When it is tried again: less and less often, also after the object was loaded
+     * anew.
+     */
+    failed: () => {
       const tries = todo.tries(retentionJob)
       const factor = Math.min(2 ** tries, maxBackoffFactor)
       // Without a working disk, the first wait has to do.

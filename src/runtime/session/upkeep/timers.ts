@@ -8,8 +8,8 @@ export interface Job {
 }
 
 /**
- * The object's durable timers: the part of `agents/lifecycle`'s jobs that sessions use. It sets the object's one alarm to
- * the earliest of them, or at once if that is past.
+ * The object's durable timers: the part of `agents/lifecycle`'s jobs that sessions use. It sets the object's one
+ * alarm to the earliest of them, or at once if that is past.
  */
 export interface Jobs {
   readonly get: (id: string) => { readonly time: number } | undefined
@@ -19,7 +19,7 @@ export interface Jobs {
 }
 
 /** The alarm itself, without a row: `undefined` for none. Holds until a job is pushed or cancelled. */
-export type SetAlarm = (time: number | undefined) => Promise<void>
+type SetAlarm = (time: number | undefined) => Promise<void>
 
 /** Jobs that need no row: every session has them, and its log tells when they are due. */
 const needsNoRow: ReadonlySet<string> = new Set(['recover', 'retention'])
@@ -29,24 +29,17 @@ const needsNoRow: ReadonlySet<string> = new Set(['recover', 'retention'])
  * life of the object remembers its jobs. When the alarm comes, and with the first other job, the jobs get rows, so that
  * they come back whatever breaks. An alarm of an earlier life counts as a due recovery job.
  */
-export interface Timers {
-  readonly jobs: Jobs
-  readonly setAlarm: SetAlarm
-  /** Every job that waits has a row when this resolves. */
-  readonly keepRows: () => Promise<void>
-  /** The alarm has come: its jobs have rows when this resolves. */
-  readonly ring: () => Promise<void>
-}
+export type Timers = ReturnType<typeof createTimers>
 
-export interface TimersOptions {
-  readonly storage: Pick<DurableObjectStorage, 'sql' | 'sync' | 'setAlarm' | 'deleteAlarm'>
+interface TimersOptions {
+  readonly storage: DurableObjectStorage
   /** The jobs with rows. Every call makes their table. */
   readonly jobs: Jobs
-  readonly clock: Pick<Clock, 'nowMs'>
-  readonly store: Pick<SessionStore, 'session'>
+  readonly clock: Clock
+  readonly store: SessionStore
 }
 
-export function createTimers({ storage, jobs, clock, store }: TimersOptions): Timers {
+export function createTimers({ storage, jobs, clock, store }: TimersOptions) {
   const light = new Map<string, Job>()
   let alarmMs: number | undefined
   let isMade: boolean | undefined
@@ -91,15 +84,16 @@ export function createTimers({ storage, jobs, clock, store }: TimersOptions): Ti
 
   return {
     setAlarm,
+    /** Every job that waits has a row when this resolves. */
     keepRows,
     jobs: {
       get: (id) => rows().find((row) => row.id === id) ?? light.get(id),
-      list() {
+      list: () => {
         const stored = rows()
         const isStored = (id: string) => stored.some((row) => row.id === id)
         return [...stored, ...[...light.values()].filter(({ id }) => !isStored(id))]
       },
-      async push(job) {
+      push: async (job) => {
         const hasNone = rows().length === 0
         if (!hasNone || !needsNoRow.has(job.id)) return makeRows(hasNone, job)
         light.set(job.id, job)
@@ -108,13 +102,14 @@ export function createTimers({ storage, jobs, clock, store }: TimersOptions): Ti
         if (alarmMs === undefined) await setAlarm(time)
         else if (job.time < alarmMs) await setAlarm(job.time)
       },
-      async cancel(id) {
+      cancel: async (id) => {
         light.delete(id)
         if (rows().length > 0) return jobs.cancel(id)
         if (light.size === 0) await setAlarm(undefined)
       },
-    },
-    async ring() {
+    } satisfies Jobs,
+    /** The alarm has come: its jobs have rows when this resolves. */
+    ring: async () => {
       alarmMs = undefined
       isMade = undefined
       await keepRows()

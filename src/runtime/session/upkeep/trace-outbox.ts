@@ -2,10 +2,9 @@ import { defined } from '#contracts/defined.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { ExportOutcome, RunRecord } from '../types/telemetry.ts'
 import { loadAgent } from '../runs/run.ts'
-import { saidAtBeginning } from '../storage/stored-rows.ts'
+import { saidAtBeginning, type RunRow } from '../storage/stored-rows.ts'
 import { pinnedIn } from '../storage/session-row.ts'
 import type { SessionStore } from '../storage/store.ts'
-import type { RunRow } from '../storage/stored-rows.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
 
@@ -13,34 +12,23 @@ import type { Transcript } from '../log/transcript.ts'
 const maxTries = 5
 
 /**
- * Exports the traces of finished runs to the collector, off the answer's path. A trace that is still to be sent has a row,
- * written with the end of its run, so a crash loses none.
+ * Exports the traces of finished runs to the collector, off the answer's path. A trace that is still to be sent has
+ * a row, written with the end of its run, so a crash loses none.
  */
-export interface TraceOutbox {
-  /**
-   * A run is over: exports the waiting traces, one after the other, until an export fails. Traces that failed before wait
-   * for `retry`, and the others with them. Never throws: an export must not disturb the end of a run.
-   */
-  readonly nudge: () => void
-  /** The same with the traces that failed before. The caller provides the wait between two tries. */
-  readonly retry: () => void
-  readonly isDone: () => boolean
-  /** The most tries of a waiting trace. */
-  readonly failures: () => number
-}
+export type TraceOutbox = ReturnType<typeof createTraceOutbox>
 
-export interface TraceOutboxOptions {
-  readonly runtime: Pick<SessionRuntime, 'telemetry' | 'agents'>
-  readonly store: Pick<SessionStore, 'findRun' | 'runs' | 'turns'>
-  readonly todo: Pick<Todo, 'traces' | 'addTrace' | 'removeTrace'>
-  readonly transcript: Pick<Transcript, 'before'>
+interface TraceOutboxOptions {
+  readonly runtime: SessionRuntime
+  readonly store: SessionStore
+  readonly todo: Todo
+  readonly transcript: Transcript
   readonly sync: () => Promise<void>
   readonly identity: { readonly id: string }
   /** Called with the reason when traces are dropped, and without one when an export succeeds. */
   readonly onTrouble: (problem: string | undefined, run: string) => void
 }
 
-export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
+export function createTraceOutbox(options: TraceOutboxOptions) {
   const { runtime, store, todo, sync, onTrouble } = options
   const { telemetry } = runtime
   let isSending = false
@@ -107,8 +95,14 @@ export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
   }
 
   return {
+    /**
+     * A run is over: exports the waiting traces, one after the other, until an export fails. Traces that failed
+     * before wait for `retry`, and the others with them. Never throws: an export must not disturb the end of a run.
+     */
     nudge: () => begin(false),
+    /** The same with the traces that failed before. The caller provides the wait between two tries. */
     retry: () => begin(true),
+    /** The most tries of a waiting trace. */
     failures: () => (telemetry ? Math.max(0, ...todo.traces().map(({ tries }) => tries)) : 0),
     isDone: () => telemetry === undefined || todo.traces().length === 0,
   }

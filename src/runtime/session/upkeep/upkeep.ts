@@ -1,62 +1,23 @@
 import { errorMessage } from '#contracts/errors.ts'
-import type { SessionRuntime } from '../types/runtime.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import type { Todo } from '../storage/todo.ts'
 import { expirePauses, type OutsideParts } from '../waiting/outside.ts'
-import type { LiveRuns } from '../runs/live-runs.ts'
-import type { Courier } from '../waiting/courier.ts'
-import { floorJob, settleDay, type AfterRun, type SettleParts } from './after-run.ts'
-import type { AuditOutbox } from './audit-outbox.ts'
-import type { Report } from './incidents.ts'
-import type { Recovery } from './recovery.ts'
-import type { Retention } from './recovery.ts'
-import type { Timers } from './timers.ts'
-import type { TraceOutbox } from './trace-outbox.ts'
+import { floorJob, settleDay, type AfterRun, type AfterRunParts } from './after-run.ts'
 
 /** The job that empties the object after its session was deleted. */
 export const vanishJob = 'vanish'
 /** The job that forgets old tombstones. */
 export const tombstonesJob = 'graves'
 
-export interface UpkeepParts extends OutsideParts, SettleParts {
-  readonly runtime: Pick<SessionRuntime, 'clock' | 'timing' | 'principals'>
+interface UpkeepParts extends OutsideParts, AfterRunParts {
   readonly todo: Todo
-  readonly live: LiveRuns
-  readonly outbox: AuditOutbox
-  readonly courier: Courier
-  readonly traces: TraceOutbox
-  readonly timers: Timers
-  readonly retention: Retention
-  readonly recovery: Recovery
   readonly aftermath: AfterRun
-  /** Without a message: the incident is over. */
-  readonly report: Report
 }
 
 /** The work of a session beyond its answers: its timers, its outboxes, and the incidents that it reports. */
-export interface Upkeep extends Pick<AfterRun, 'afterRun' | 'carry'> {
-  /** Call it after the object was loaded: finds the timers that have rows. */
-  readonly begin: () => void
-  /** Does the work of a due job. @returns When the job comes back, if something is left to do. Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
-  readonly onJob: (fn: string) => Promise<number | undefined>
-  /** Forgets when the alarm comes: it was set to a later time. */
-  readonly alarmMoved: () => void
-  /** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
-  readonly settle: (row: RunRow) => Promise<void>
-  /** The session was made: it is put on the list of sessions, and its retention job is planned. */
-  readonly afterCreate: () => void
-  /** Plans the job that deletes tombstones once their calls cannot arrive any more. */
-  readonly keepTombstones: () => void
-  readonly report: Report
-  /** Plans the job that deletes the session even if its object ends right after the session has left the list. */
-  readonly leaveLater: () => Promise<void>
-  /** Plans the job that empties the object, even if the object ends before that. */
-  readonly vanishLater: () => Promise<void>
-  /** The session was deleted: cancels its jobs. A job that is left finds nothing to do. Never rejects. */
-  readonly end: () => Promise<void>
-}
+export type Upkeep = ReturnType<typeof createUpkeep>
 
-export function createUpkeep(parts: UpkeepParts): Upkeep {
+export function createUpkeep(parts: UpkeepParts) {
   const { runtime, todo, live, runs, outbox, courier, traces } = parts
   const { retention, recovery, aftermath, report } = parts
   const { clock, timing } = runtime
@@ -84,24 +45,34 @@ export function createUpkeep(parts: UpkeepParts): Upkeep {
     report,
     afterRun: aftermath.afterRun,
     carry: aftermath.carry,
+    /** Forgets when the alarm comes: it was set to a later time. */
     alarmMoved: recovery.alarmMoved,
+    /** Plans the job that deletes the session even if its object ends right after the session has left the list. */
     leaveLater: retention.leave,
-    settle: (row) => settleDay(row, parts),
-    begin() {
+    /** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
+    settle: (row: RunRow) => settleDay(row, parts),
+    /** Call it after the object was loaded: finds the timers that have rows. */
+    begin: () => {
       recovery.begin()
       void aftermath.watchFloor()
     },
-    afterCreate() {
+    /** The session was made: it is put on the list of sessions, and its retention job is planned. */
+    afterCreate: () => {
       recovery.ensure()
       aftermath.recordSoon()
     },
-    keepTombstones() {
+    /** Plans the job that deletes tombstones once their calls cannot arrive any more. */
+    keepTombstones: () => {
       if (jobs.get(tombstonesJob)) return
       const time = clock.nowMs() + timing.keepGravesMs
       const job = { id: tombstonesJob, fn: tombstonesJob, time }
       jobs.push(job).catch(() => {}) // the next tombstone plans it again
     },
-    async onJob(fn) {
+    /**
+     * Does the work of a due job. @returns When the job comes back, if something is left to do. Never throws: a job
+     * that fails for good is forgotten, and with it the runs it was for.
+     */
+    onJob: async (fn: string) => {
       try {
         if (fn === 'pauses') return expire()
         if (fn === tombstonesJob) return dropTombstones()
@@ -112,13 +83,15 @@ export function createUpkeep(parts: UpkeepParts): Upkeep {
         return clock.nowMs() + timing.recoverEveryMs
       }
     },
+    /** Plans the job that empties the object, even if the object ends before that. */
     async vanishLater() {
       // The job itself asks for this as well, and must not move itself away.
       if (jobs.get(vanishJob)) return
       const time = clock.nowMs() + timing.vanishAgainMs
       await jobs.push({ id: vanishJob, fn: vanishJob, time })
     },
-    async end() {
+    /** The session was deleted: cancels its jobs. A job that is left finds nothing to do. Never rejects. */
+    end: async () => {
       recovery.end()
       retention.end()
       await Promise.allSettled(

@@ -1,11 +1,4 @@
-import {
-  freeFields,
-  ruleIdOf,
-  shapeOf,
-  approverText,
-  mayApprove,
-  type ApprovalRule,
-} from '../types/approval.ts'
+import { freeFields, ruleIdOf, shapeOf, approverText, mayApprove, type ApprovalRule } from '../types/approval.ts'
 import type { Approver } from '#contracts/approval.ts'
 import type { Decider } from '#runtime/kernel/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -25,8 +18,8 @@ const approverIn = ({ approval }: Pick<Pause, 'approval'>): Approver =>
   approval?.approver ?? 'owner'
 
 /**
- * Checks the decider, for every surface. An approval needs the approver that the policy named when the call began to wait.
- * The owner or an operator may also deny a call, and answers every other pause. Throws `request_forbidden`.
+ * Checks the decider, for every surface. An approval needs the approver that the policy named when the call began to
+ * wait. The owner or an operator may also deny a call, and answers every other pause. Throws `request_forbidden`.
  */
 export function refuseUnlessMay(
   pause: Pick<Pause, 'kind' | 'approval'>,
@@ -76,7 +69,7 @@ export function digestible(decision: Decision): unknown {
   return decision.also === undefined ? 'approve' : more
 }
 
-export interface RuleOptions {
+interface RuleOptions {
   readonly call: string
   readonly decision: Decision
   readonly decider: Decider
@@ -86,8 +79,8 @@ export interface RuleOptions {
 }
 
 /**
- * The rule that an approval makes for later calls; `undefined` if it makes none. The same approval makes the same rule, so
- * that it can be repeated. Throws `request_invalid`.
+ * The rule that an approval makes for later calls; `undefined` if it makes none. The same approval makes the same
+ * rule, so that it can be repeated. Throws `request_invalid`.
  */
 export function ruleOf(
   row: RunRow,

@@ -17,8 +17,9 @@ export interface LimitsChange {
 }
 
 /**
- * Raises or lowers the limits of an unfinished run, for its next steps. A run that waits for a raise goes on as soon as its
- * next step fits. The same limits again change nothing, unless the run waits with them. Throws `request_conflict`.
+ * Raises or lowers the limits of an unfinished run, for its next steps. A run that waits for a raise goes on as soon
+ * as its next step fits. The same limits again change nothing, unless the run waits with them. Throws
+ * `request_conflict`.
  */
 export function changeLimits(
   row: RunRow,
@@ -28,7 +29,9 @@ export function changeLimits(
   const { lineage } = row.submission
   if (lineage) {
     const { parentRun, parentSession } = lineage
-    const message = `What this run may spend is its caller’s to give: change the limits of ${parentRun} in ${parentSession}.`
+    const message =
+      'What this run may spend is its caller’s to give: ' +
+      `change the limits of ${parentRun} in ${parentSession}.`
     throw new IsolaError('request_conflict', message)
   }
   if (store.final(row.order) || row.cancelReason !== undefined) throw conflict('The run is over.')

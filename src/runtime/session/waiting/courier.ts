@@ -4,7 +4,7 @@ import type { EventBus } from '../types/audit-sink.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { Tell, Errand, Todo } from '../storage/todo.ts'
 
-export interface CourierOptions {
+interface CourierOptions {
   readonly todo: Todo
   readonly sessions: SessionGateway
   /** Settles a run's spending so far in the principal's day. */
@@ -21,17 +21,12 @@ export interface CourierOptions {
  * Sends outbox entries to other objects and events to subscribers, until each is acknowledged. The recovery job comes
  * back for the rest.
  */
-export interface Courier {
-  readonly carry: () => Promise<void>
-  readonly isDone: () => boolean
-  /** How often in a row an entry failed. */
-  readonly failures: () => number
-}
+export type Courier = ReturnType<typeof createCourier>
 
 /** Events that are looked up at a time: a session with many subscriptions may have thousands. */
 const maxTells = 200
 
-export function createCourier(options: CourierOptions): Courier {
+export function createCourier(options: CourierOptions) {
   const { todo, onTrouble, tell } = options
   let carrying: Promise<void> | undefined
   let failures = 0
@@ -73,6 +68,7 @@ export function createCourier(options: CourierOptions): Courier {
   return {
     carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),
     isDone: () => todo.errands().length + todo.tells(1).length === 0,
+    /** How often in a row an entry failed. */
     failures: () => failures,
   }
 }

@@ -1,13 +1,11 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { afterFirstCall } from '../types/submission.ts'
+import { afterFirstCall, type Delivery, type SubmitRequest } from '../types/submission.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
-import type { Delivery, SubmitRequest } from '../types/submission.ts'
 import { toRepeated } from '../entry/submit-as.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import type { LiveRun } from '../runs/live-runs.ts'
 import type { Runs } from '../runs/runs.ts'
-import { runBefore } from '../storage/store.ts'
-import type { SessionStore } from '../storage/store.ts'
+import { runBefore, type SessionStore } from '../storage/store.ts'
 import type { InboxItem, RunRow } from '../storage/stored-rows.ts'
 import type { Transcript } from '../log/transcript.ts'
 
@@ -15,8 +13,8 @@ import type { Transcript } from '../log/transcript.ts'
 export const maxOutcomeRuns = 4
 
 /**
- * Whether an outcome begins a run. A run that is still at work reads the outcome itself. In a session to which no caller
- * comes back (a sub-agent's, one without a name, a response), or after a cancel, the outcome is only noted.
+ * Whether an outcome begins a run. A run that is still at work reads the outcome itself. In a session to which no
+ * caller comes back (a sub-agent's, one without a name, a response), or after a cancel, the outcome is only noted.
  */
 export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionStore): boolean {
   const { lineage, isStateless, directCall, after, echo } = row.submission
@@ -27,8 +25,8 @@ export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionSt
 }
 
 /**
- * Runs that outcomes began since a caller asked, and runs that they are about to begin. Counted from the end, until there
- * are too many: no more of a long session is read.
+ * Runs that outcomes began since a caller asked, and runs that they are about to begin. Counted from the end, until
+ * there are too many: no more of a long session is read.
  */
 function begunInARow(store: SessionStore): number {
   let count = store.pending.count()
@@ -40,7 +38,7 @@ function begunInARow(store: SessionStore): number {
   return count
 }
 
-export interface OutcomeRunParts {
+interface OutcomeRunParts {
   readonly store: SessionStore
   readonly runs: Runs
   readonly transcript: Transcript
@@ -56,8 +54,8 @@ export interface OutcomeRunParts {
 const passing: ReadonlySet<string> = new Set(['request_unavailable', 'request_queue_full'])
 
 /**
- * Begins the run of an outcome once, however often the outcome is delivered: the run's key follows from the call. The run
- * reserves its lease like any run; if it is refused, the outcome is a note for the next run.
+ * Begins the run of an outcome once, however often the outcome is delivered: the run's key follows from the call.
+ * The run reserves its lease like any run; if it is refused, the outcome is a note for the next run.
  */
 export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts): Promise<void> {
   const { parentRun, call } = delivery
@@ -110,7 +108,10 @@ function noteOf(item: InboxItem, call: string): InboxItem {
   return note
 }
 
-/** The request of the run that started the work, for its outcome. The rest of its limits is computed when the run begins. */
+/**
+ * The request of the run that started the work, for its outcome. The rest of its limits is computed when the run
+ * begins.
+ */
 function toRequest(
   { id, submission }: RunRow,
   { message }: InboxItem,

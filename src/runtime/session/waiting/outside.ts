@@ -39,7 +39,10 @@ export interface OutsideParts {
   readonly transcript: Transcript
 }
 
-/** Adds a message to an unfinished run. @returns Its place in the inbox; throws `request_conflict`, `request_too_large`, `request_queue_full` or `request_idempotency_mismatch`. */
+/**
+ * Adds a message to an unfinished run. @returns Its place in the inbox; throws `request_conflict`,
+ * `request_too_large`, `request_queue_full` or `request_idempotency_mismatch`.
+ */
 export function steerRun(
   row: RunRow,
   { id, message }: Pick<InboxItem, 'id' | 'message'>,
@@ -71,7 +74,7 @@ export function steerRun(
   return inbox.length + 1
 }
 
-export interface DecideOptions {
+interface DecideOptions {
   readonly decisions: readonly {
     readonly call: string
     readonly decision: Decision
@@ -161,15 +164,15 @@ function withAnswers(
 }
 
 /**
- * Takes the outcome of a child session. It answers a call that waits for it. The outcome of a background call is a message
- * to the run that made the call, to a run that the outcome begins, or to the next run of the session. For a run that is
- * over (`late`) it only corrects the spending. The caller wakes the run, or begins the new one.
+ * Takes the outcome of a child session. It answers a call that waits for it. The outcome of a background call is a
+ * message to the run that made the call, to a run that the outcome begins, or to the next run of the session. For a
+ * run that is over (`late`) it only corrects the spending. The caller wakes the run, or begins the new one.
  */
 export function takeDelivery(
   delivery: Delivery,
   { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
-  const { parentRun, call, agent, session, isBackground } = delivery
+  const { parentRun, call, session, isBackground } = delivery
   // A failure has no label, and it quotes the other agent.
   const result = { ...delivery.result, label: joinLabels([delivery.result.label]) }
   const row = store.findRun(parentRun)
@@ -187,7 +190,7 @@ export function takeDelivery(
   }
   const { inbox = [] } = row
   if (inbox.some((item) => item.call === call)) return 'known'
-  const message = shortened(toMessage({ agent, session, result }), inbox, session)
+  const message = shortened(toMessage({ ...delivery, result }), inbox, session)
   const { usage } = result
   const begins = beginsRun(row, delivery, store) && { begins: true as const }
   const item: InboxItem = { id: call, call, message, ...defined({ usage }), ...begins }
@@ -197,7 +200,7 @@ export function takeDelivery(
   return 'taken'
 }
 
-function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): UserMessage {
+function toMessage(from: Delivery): UserMessage {
   const { agent, session, result } = from
   const text = `The agent ${agent}, started in the background (session ${session}), ${describe(result)}`
   return { role: 'user', text, taint: [`tool:${agent}__run`], label: result.label }
@@ -209,7 +212,9 @@ function shortened(message: UserMessage, inbox: readonly InboxItem[], session: s
   const { text } = message
   const room = Math.max(minOutcomeChars, maxOutcomeChars - before)
   if (text.length <= room) return message
-  const why = `[cut: ${text.length} characters, and the run has had ${before} of other work. The session ${session} has all of it]`
+  const why =
+    `[cut: ${text.length} characters, and the run has had ` +
+    `${before} of other work. The session ${session} has all of it]`
   return { ...message, text: `${headOf(text, room)} ${why}` }
 }
 

@@ -122,8 +122,8 @@ interface AgentThereOptions {
 }
 
 /**
- * A decision wakes a run, and a run without its agent fails for good. So while an agent is disabled, or a new version of
- * it waits for a grant, its runs go on waiting. Throws `request_conflict`.
+ * A decision wakes a run, and a run without its agent fails for good. So while an agent is disabled, or a new
+ * version of it waits for a grant, its runs go on waiting. Throws `request_conflict`.
  */
 export async function refuseWithoutAgent(
   row: RunRow,
@@ -134,6 +134,7 @@ export async function refuseWithoutAgent(
   if (store.final(order) || pausesOf(row, store.turns(order).at(-1)).length === 0) return
   if (await loadAgent(submission, runtime, { pin: pinnedIn(row, store) })) return
   throw conflict(
-    `The agent "${submission.agent}" is not enabled: it was disabled or removed, or a new version of it waits for a grant. The run goes on waiting; once the agent is enabled, decide again.`,
+    `The agent "${submission.agent}" is not enabled: it was disabled or removed, or a new version ` +
+      'of it waits for a grant. The run goes on waiting; once the agent is enabled, decide again.',
   )
 }
