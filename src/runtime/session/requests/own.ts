@@ -2,7 +2,12 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 import { keeperOf, type ScheduleAsker, type ScheduleChanger } from '../types/schedule.ts'
-import type { ScheduleGateway, ScheduleIndex, ScheduleVerb, ScheduleVerbs } from '../types/schedule-object.ts'
+import type {
+  ScheduleGateway,
+  ScheduleIndex,
+  ScheduleVerb,
+  ScheduleVerbs,
+} from '../types/schedule-object.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'

@@ -2,7 +2,12 @@ import { recordRows, type SessionCard } from '../types/audit-sink.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { addUsage, zeroUsage, type Usage, plusPlatform } from '#contracts/lease.ts'
-import { minusPlatform, platformUsage, cpuEstimate, platformCostNanoUsd } from '../types/platform-usage.ts'
+import {
+  minusPlatform,
+  platformUsage,
+  cpuEstimate,
+  platformCostNanoUsd,
+} from '../types/platform-usage.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import { kindOf } from '../log/views.ts'
 import type { Meter } from '../storage/meter.ts'

@@ -1,6 +1,12 @@
 import * as z from 'zod'
 import type { ApprovalScope, Decider } from '#runtime/kernel/types/approval.ts'
-import { type Approver, type ApprovalRequest, approverSchema, decidedBySchema, askerSchema } from '#contracts/approval.ts'
+import {
+  type Approver,
+  type ApprovalRequest,
+  approverSchema,
+  decidedBySchema,
+  askerSchema,
+} from '#contracts/approval.ts'
 import type { JsonObject, Json } from '#contracts/json.ts'
 import { type Label, labelSchema, joinLabels, labelFrom } from '#contracts/label.ts'
 import type { Administrator } from '#contracts/keys.ts'

@@ -3,7 +3,17 @@ import type { ScheduledAgent } from './agent-schedules.ts'
 import type { Emitted, SubscriptionOwner } from './audit-sink.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { Notice, PrincipalSettings, Schedule, ScheduleChanger, ScheduleSpec, ScheduleView, Slot, SlotState, ToldSchedule } from './schedule.ts'
+import type {
+  Notice,
+  PrincipalSettings,
+  Schedule,
+  ScheduleChanger,
+  ScheduleSpec,
+  ScheduleView,
+  Slot,
+  SlotState,
+  ToldSchedule,
+} from './schedule.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { PlannedJobs } from '#platform/objects/planned-job.ts'
 

@@ -1,4 +1,11 @@
-import { freeFields, ruleIdOf, shapeOf, approverText, mayApprove, type ApprovalRule } from '../types/approval.ts'
+import {
+  freeFields,
+  ruleIdOf,
+  shapeOf,
+  approverText,
+  mayApprove,
+  type ApprovalRule,
+} from '../types/approval.ts'
 import type { Approver } from '#contracts/approval.ts'
 import type { Decider } from '#runtime/kernel/types/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
