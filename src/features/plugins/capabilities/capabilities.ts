@@ -64,7 +64,7 @@ function createCallEnd() {
       }
       return state.controller.signal
     },
-    end() {
+    end: (): void => {
       state.isOver = true
       state.controller?.abort(reason())
     },
