@@ -184,7 +184,7 @@ export function createCallLabels(
     /** The call reaches out, or reads values that the deployment shares. */
     reach: () => void (read = joinLabels([read, beyond])),
     /** A redirect led the call to this host, too. */
-    reachHost(host: string) {
+    reachHost: (host: string): void => {
       const { integrity, confidentiality } = beyond
       read = joinLabels([read, labelFrom(`${tool} ${host}`, { integrity, confidentiality })])
     },

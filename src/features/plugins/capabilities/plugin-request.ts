@@ -82,7 +82,7 @@ export function createAsking({ request = [] }: Pick<RequestedGrants, 'request'>)
   const asked: { asks?: Asks } = {}
   const over = new AbortController()
   return {
-    onAsk(asks: Asks): void {
+    onAsk: (asks: Asks): void => {
       asked.asks ??= asks
       over.abort(failed('Waiting for an answer.'))
     },
