@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path'
 import { readYaml } from '../src/features/plugins/admission/read-yaml.ts'
 import type { Request } from '../src/client/client.ts'
 import { at } from './author-files.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from './options.ts'
 
 /** A definition as it is sent; the server says what is wrong with it. */
 type AgentBody = Request<'POST /api/agents'>['body']

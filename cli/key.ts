@@ -1,9 +1,8 @@
 // isola key …: who may ask, and with which keys.
 import type { Reply } from '../src/client/client.ts'
-import { noun, on, verb, type Context } from './command.ts'
-import { flag, text, texts } from './options.ts'
+import { noun, on, verb, type Telling } from './command.ts'
+import { flag, text, texts, UsageError } from './options.ts'
 import { lines, listed, time } from './text.ts'
-import { UsageError } from './usage.ts'
 import { date, duration } from './when.ts'
 
 function toAmount(given: string, option: string): number {
@@ -45,7 +44,7 @@ function isSet(values: Readonly<Record<string, unknown>>, off: string, names: re
 /** Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error output. */
 function tell(
   made: Reply<'POST /api/operator/keys'>,
-  { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,
+  { isJson, print, stderr }: Telling,
   ...more: readonly (string | false)[]
 ) {
   print(made, made.key)

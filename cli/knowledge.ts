@@ -3,11 +3,10 @@ import type { Reply } from '../src/client/client.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { findDocuments, nameOf } from './knowledge-files.ts'
-import { isDeployment, scopeUsage, where, whereOf } from './memory-options.ts'
-import { dryRun, flag, text, type ValuesOf } from './options.ts'
-import { pagesOf } from './pages.ts'
+import { isDeployment, scopeUsage, where, whereOf } from './memory.ts'
+import { dryRun, flag, text, type ValuesOf, UsageError } from './options.ts'
+import { pagesOf } from './connection.ts'
 import { lines, listed, messageOf, short, shown, shownName, time } from './text.ts'
-import { UsageError } from './usage.ts'
 
 type Document = Reply<'GET /api/knowledge'>['documents'][number]
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { root } from '../scripts/toolchain.mjs'
 import type { Env } from './command.ts'
 import type { Options } from './options.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from './options.ts'
 
 function textOf(path: string) {
   try {

@@ -6,12 +6,11 @@ import { defined } from '../src/contracts/defined.ts'
 import type { PluginBundle } from '../src/runtime/catalog/types/plugin-bundle.ts'
 import { at } from './author-files.ts'
 import { verb } from './command.ts'
-import { flag, rehearsal, text } from './options.ts'
+import { flag, rehearsal, text, UsageError } from './options.ts'
 import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
-import { signText } from './plugin-keys.ts'
+import { signText } from './trust.ts'
 import { scaffold } from './plugin-new.ts'
 import { lines, short } from './text.ts'
-import { UsageError } from './usage.ts'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
 const builder = () => import('./plugin-build.ts')

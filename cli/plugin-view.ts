@@ -98,7 +98,7 @@ export function toolsOf(manifest: unknown): string[] {
   return [
     ...(routing ? [`Agents are told: ${short(routing, 300)}`] : []),
     ...(tools.length > 0 ? ['Tools:'] : []),
-    ...tools.map(({ name, description = '' }) => `  ${name}: ${short(description, 300)}`),
+    ...tools.map(({ name, description }) => `  ${name}: ${short(description, 300)}`),
   ]
 }
 

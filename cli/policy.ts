@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { Request } from '../src/client/client.ts'
 import { noun, on, verb } from './command.ts'
 import { confirm } from './confirm.ts'
-import { dryRun, text, texts, yes } from './options.ts'
+import { dryRun, text, texts, yes, UsageError } from './options.ts'
 import { lines, messageOf, shown } from './text.ts'
-import { UsageError } from './usage.ts'
 
 const whyUnread = (error: unknown) =>
   error instanceof Error && 'code' in error ? error.code : String(error)

@@ -8,7 +8,7 @@ import {
   pausedText,
   todayText,
   type Schedule,
-} from './triggered-work.ts'
+} from './subscription.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import {
   count,
@@ -20,9 +20,9 @@ import {
   whose,
   type Options,
   type ValuesOf,
+  UsageError,
 } from './options.ts'
 import { lines, listed, short, time } from './text.ts'
-import { UsageError } from './usage.ts'
 
 type Slot = Reply<'GET /api/schedules/:id/history'>['slots'][number]
 type Body = Request<'POST /api/schedules'>['body']
@@ -99,7 +99,7 @@ const ownOptions = {
     },
   ),
   ...dryRun,
-} as const satisfies Options
+}
 /** Options that are about another option have it beside them. */
 function checked({ values }: Context<ValuesOf<typeof ownOptions>>) {
   const { cron, zone, every, hours, at: moments, check } = values

@@ -1,11 +1,9 @@
 // isola skill add|update|enable|disable|remove: skills that are installed on the server.
 import { on, verb, type Context } from './command.ts'
 import { agree } from './confirm.ts'
-import { dryRun, rehearsal, yes } from './options.ts'
-import { add } from './skill-add.ts'
-import { changesText, isUrl, type Changes } from './skill-changes.ts'
+import { dryRun, rehearsal, yes, UsageError } from './options.ts'
+import { add, changesText, isUrl, type Changes } from './skill-add.ts'
 import { lines } from './text.ts'
-import { UsageError } from './usage.ts'
 
 /** The version of a hash; else the newest that waits; else what is there now where it came from: not on the server yet. */
 async function nextOf(

@@ -3,7 +3,7 @@ import type { Reply } from '../src/client/client.ts'
 import { on, verb } from './command.ts'
 import { agree } from './confirm.ts'
 import { flag, yes } from './options.ts'
-import { changesText } from './skill-changes.ts'
+import { changesText } from './skill-add.ts'
 import { lines, listed, short, shown, time } from './text.ts'
 
 type Draft = Reply<'GET /api/operator/skill-drafts/:draft'>

@@ -1,14 +1,34 @@
 // isola skill validate|test: skills in folders of this machine, without a server. list|show|export: skills of the server.
 // Drafts of agents are in skill-drafts.ts.
-import { dirname } from 'node:path'
+
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve, sep } from 'node:path'
 import type { Reply } from '../src/client/client.ts'
 import { at } from './author-files.ts'
 import { noun, on, verb } from './command.ts'
-import { writeFolder } from './skill-export.ts'
 import { draftVerbs } from './skill-drafts.ts'
 import type { SkillFile } from './skill-folders.ts'
 import { adminVerbs } from './skill-admin.ts'
 import { lines, listed, short, time } from './text.ts'
+
+// isola skill export: the files of a skill of the server, as a folder here.
+
+/**
+ * Writes files below a folder that is not there yet. Throws, before anything is written, for a path that leads out of it.
+ *
+ * @returns The paths.
+ */
+function writeFolder(folder: string, files: Readonly<Record<string, string>>) {
+  if (existsSync(folder)) throw new Error(`${folder} is there already: name another folder`)
+  const paths = Object.keys(files).toSorted()
+  const wrong = paths.find((path) => !resolve(folder, path).startsWith(resolve(folder) + sep))
+  if (wrong !== undefined) throw new Error(`the server names a file outside of the skill: ${wrong}`)
+  for (const path of paths) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), files[path] ?? '', { flag: 'wx' })
+  }
+  return paths
+}
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
 
