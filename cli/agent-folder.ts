@@ -11,7 +11,9 @@ type AgentBody = Request<'POST /api/agents'>['body']
 
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
-/** Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text. */
+/**
+ * Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text.
+ */
 export function readAgentFolder(given: string): AgentBody {
   const path = at(given)
   const found = statSync(path, { throwIfNoEntry: false })

@@ -95,7 +95,8 @@ const listVerb = verb({
     const isNarrowed = names.some((name) => values[name] !== undefined)
     if (isNarrowed && (mine || all))
       throw new UsageError(`--mine and --all go without --${names.join(', --')}.`)
-    // Calls of all sessions are for operators and auditors, and for authors what waits for an author. A caller without an
+    // Calls of all sessions are for operators and auditors, and for authors what waits for an author. A caller without
+    // an
     // inbox decides in their own sessions only.
     const inbox = mine
       ? undefined
@@ -124,7 +125,8 @@ export default noun('approval', {
   list: {
     ...listVerb,
     about:
-      'All that you may decide: calls of all sessions that wait for a yes of yours (operators, auditors to read, authors\n' +
+      'All that you may decide: calls of all sessions that wait for a yes of yours (operators, auditors to ' +
+      'read, authors\n' +
       'theirs), and what waits in your own sessions. With a filter calls that wait or waited for a yes only.',
   },
   inbox: { ...listVerb, about: 'The same as `list`.' },

@@ -184,6 +184,11 @@ function outcomeHint(type = ''): string {
   return `${short(type)} is how something ended, not a type: ${where} shows it${more}.\n`
 }
 
+export function checkTail(tail: string): void {
+  if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
+    throw new UsageError(`--tail must be 1 to ${pageRows}.`)
+}
+
 const options = {
   tail: text('n', 'so many, 1 to 500; 100 unless set', { to: null }),
   ...rangeOptions,
@@ -205,8 +210,7 @@ export default noun('audit', {
     async run(context) {
       const { values, ask, isJson, stdout, signal: ended } = context
       const { tail = '100', follow, since: _since, ...filters } = values
-      if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
-        throw new UsageError(`--tail must be 1 to ${pageRows}.`)
+      checkTail(tail)
       if (follow && (values.after !== undefined || values.until !== undefined))
         throw new UsageError('--follow shows what is new: leave out --after and --until.')
       const query = { ...sentOf(options, values), order: 'desc' as const, limit: tail }

@@ -3,7 +3,10 @@ import { PassThrough, Writable } from 'node:stream'
 import type { Io, Terminal } from './command.ts'
 import { UsageError } from './options.ts'
 
-/** The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no width. */
+/**
+ * The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no
+ * width.
+ */
 function streamOf(stderr: Io['stderr'] & { readonly columns?: number }): Writable {
   if (stderr.columns) return stderr as unknown as Writable
   return new Writable({ write: (chunk, _encoding, done) => (stderr.write(String(chunk)), done()) })

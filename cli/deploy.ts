@@ -156,8 +156,10 @@ export default command('deploy', {
   needsClone: true,
   usage:
     '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
-  about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
-It may be run again at any time; after a failure it goes on with what is missing.`,
+  about:
+    'Makes or brings up to date one deployment: ' +
+    'Worker, D1 database, KV namespace, secrets, migrations, then a check.\n' +
+    'It may be run again at any time; after a failure it goes on with what is missing.',
   options,
   run,
 })

@@ -109,8 +109,10 @@ const options = {
 
 export default command('doctor', {
   usage: '[--fix] [--clear <incident>] [--tenant <name>] [--folder <path>]',
-  about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
-Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
+  about:
+    'Looks at packages, .dev.vars and what the Worker would refuse of it, ' +
+    'wrangler.toml, the generated sources, the local database, the server and its model.\n' +
+    'Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.',
   options,
   run,
 })

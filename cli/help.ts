@@ -48,6 +48,7 @@ export function overview(modules: readonly Module[]): string {
     isClone
       ? 'Talks to ISOLA_URL with ISOLA_KEY; without them to the local server with the key of .dev.vars.'
       : 'Talks to ISOLA_URL (http://localhost:8787 if that is not set) with ISOLA_KEY.',
-    'Every command takes --help, and --json if it shows something. Exit code: 0, 1 failed, 2 wrong usage, 3 a run waits for you.',
+    'Every command takes --help, and --json if it shows something. Exit code: 0, 1 failed, 2 wrong usage, 3 a ' +
+      'run waits for you.',
   )
 }

@@ -41,7 +41,10 @@ function isSet(values: Readonly<Record<string, unknown>>, off: string, names: re
   return values[off] === true || other !== undefined
 }
 
-/** Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error output. */
+/**
+ * Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error
+ * output.
+ */
 function tell(
   made: Reply<'POST /api/operator/keys'>,
   { isJson, print, stderr }: Telling,
@@ -49,7 +52,9 @@ function tell(
 ) {
   print(made, made.key)
   const { id, principal, role, expiresAtMs } = made
-  const first = `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.`
+  const first =
+    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ` +
+    `${endTime(expiresAtMs)}.`
   if (!isJson) stderr.write(`${lines(first, ...more)}\n`)
 }
 
@@ -104,7 +109,8 @@ export default noun('key', {
           !hasEnd &&
           `It ends after ${userDays} days: --no-expiry, --expires-in and --expires-at say otherwise.`,
         isLimited &&
-          `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say otherwise, isola key change ${principal} later.`,
+          `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say ` +
+            `otherwise, isola key change ${principal} later.`,
       )
     },
   }),

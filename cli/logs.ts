@@ -3,12 +3,11 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createFaultReader } from '../scripts/start/readable-fault.mjs'
 import { logPath } from '../scripts/start/server-log.mjs'
 import { isClone } from '../scripts/toolchain.mjs'
-import audit, { line } from './audit.ts'
+import audit, { checkTail, line, sleepUntil, untilStopped } from './audit.ts'
 import { command, type Context } from './command.ts'
 import { findServer } from './connection.ts'
-import { flag, text, type ValuesOf, UsageError } from './options.ts'
+import { flag, text, type ValuesOf } from './options.ts'
 import { jsonText, shown } from './text.ts'
-import { sleepUntil, untilStopped } from './audit.ts'
 
 const options = {
   follow: flag('go on with what comes, until Ctrl-C', { short: 'f' }),
@@ -79,21 +78,20 @@ async function ofDeployment(context: Logging, limit: string) {
 async function run(context: Logging) {
   const { env, values } = context
   const { tail = '100' } = values
-  const count = Number(tail)
-  if (!/^\d{1,3}$/.test(tail) || count < 1 || count > 500)
-    throw new UsageError('--tail must be 1 to 500.')
+  checkTail(tail)
   if (!isClone || !findServer(env).isLocal) return ofDeployment(context, tail)
   const path = logPath(env)
   if (!existsSync(path) && !values.follow)
     throw new Error(
       `No server has said anything in ${path}: start one with \`npm start\`, or name its ISOLA_STATE.`,
     )
-  return ofThisMachine(context, path, count)
+  return ofThisMachine(context, path, Number(tail))
 }
 
 export default command('logs', {
   about:
-    'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which operators and auditors may read.',
+    'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which ' +
+    'operators and auditors may read.',
   options,
   run,
 })

@@ -14,7 +14,8 @@ const login = verb({
   usage: '<id> [--mine [--code <code>]]',
   about:
     'Names the page to sign in at. The browser comes back to this deployment, which keeps what it gets sealed.\n' +
-    'Without --mine the deployment signs in, by an operator. With --mine you do, where each signs in (--each-signs-in):\n' +
+    'Without --mine the deployment signs in, by an operator. With --mine you do, where each signs in ' +
+    '(--each-signs-in):\n' +
     'the browser then shows a code, and --code <code> ends it.',
   options: {
     mine: flag('sign in yourself, where each does'),
@@ -47,10 +48,14 @@ const approve = verb({
   usage:
     '<id> [<item>…] [--yes --hash <hash>] [--confirm <tool>]… [--harmless <tool>]… [--closed <tool>]…',
   about:
-    'Shows what was seen last and asks; with --yes it asks nothing, and --hash (12 digits of it or more) says what was seen.\n' +
-    'Approves what was seen last, or of it only these; everything that was approved before and is not among them is not any more.\n' +
-    "--confirm: this tool's own word that it only reads, may be repeated or reaches no stranger is believed. '*' is all tools.\n" +
-    "--harmless: it does not say whether it destroys, and does not: its calls do not ask. '*' is all that say nothing.\n" +
+    'Shows what was seen last and asks; with --yes it asks nothing, and --hash (12 digits of it or more) says ' +
+    'what was seen.\n' +
+    'Approves what was seen last, or of it only these; everything that was approved before and is not among ' +
+    'them is not any more.\n' +
+    "--confirm: this tool's own word that it only reads, may be repeated or reaches no stranger is " +
+    "believed. '*' is all tools.\n" +
+    "--harmless: it does not say whether it destroys, and does not: its calls do not ask. '*' is all " +
+    'that say nothing.\n' +
     "--closed: no stranger writes where it reads, and what it is given stays there. '*' is all there is.",
   options: {
     yes: flag(undefined, { short: 'y', to: null }),

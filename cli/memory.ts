@@ -48,7 +48,8 @@ function described({ id, scope, agent, kind, speaker, caption, date, label, ...n
     date && `on ${date}`,
     caption && `[${caption}]`,
     note.text,
-    `written ${time(note.createdAtMs)}, changed ${time(note.updatedAtMs)}; ${label.integrity}, ${label.confidentiality}`,
+    `written ${time(note.createdAtMs)}, changed ${time(note.updatedAtMs)}; ${label.integrity}, ` +
+      `${label.confidentiality}`,
     note.origins.map(
       (one) =>
         `from ${Object.entries(one)
@@ -203,7 +204,8 @@ export default noun('memory', {
   import: verb({
     usage: `<file> ${scopeUsage} [--dry-run]`,
     about:
-      'Notes as JSON lines, such as export writes them. A note that is there already is merged; with `replaces` a note takes the place of that one.',
+      'Notes as JSON lines, such as export writes them. A note that is there already is merged; with ' +
+      '`replaces` a note takes the place of that one.',
     options: { ...where, ...dryRun },
     async run({ args: [file], values, ask, print }) {
       const written = readFileSync(file, 'utf8')

@@ -66,7 +66,8 @@ const namesIn = (text: string): readonly string[] =>
 export const argumentsIn = (usage: string): readonly string[] => namesIn(argumentText(usage))
 
 /**
- * How many arguments a usage text asks for. `<name>` is one, `[<name>]` one that may be left out, and after `…` there may
+ * How many arguments a usage text asks for. `<name>` is one, `[<name>]` one that may be left out, and after `…` there
+ * may
  * be more. Of several lines that begin with `isola` any one may be meant.
  */
 export function countArguments(usage: string) {

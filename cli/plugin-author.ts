@@ -81,7 +81,8 @@ function told(plugin: Plugin, notes: readonly string[]) {
   if (update && state === 'enabled') {
     const asks = update.missing.map(({ text }) => short(text, 400)).join('; ')
     return lines(
-      `${id} ${version} goes on. ${update.version} (hash ${update.hash}) waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
+      `${id} ${version} goes on. ${update.version} (hash ${update.hash}) ` +
+        `waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
       // The line above already says that it waits, and why.
       noteLines(notes.filter((note) => !/, so it waits| goes on: isola /.test(note))),
       nextOfUpdate(id, update),
@@ -123,7 +124,8 @@ export const authorVerbs = {
   types: verb({
     usage: '<folder>',
     about:
-      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again after a change of a schema.',
+      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again ' +
+      'after a change of a schema.',
     async run({ args: [folder], print }) {
       const { writeTypes } = await typer()
       const files = await writeTypes(at(folder))
@@ -133,7 +135,8 @@ export const authorVerbs = {
   build: verb({
     usage: '<folder> [--out <file>]',
     about:
-      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
+      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not ' +
+      'run; for `schemas` it runs without network, files and settings.',
     options: {
       out: text('file', 'another name; a .zip, or a folder (ends with /), for who serves one'),
     },
@@ -157,9 +160,12 @@ export const authorVerbs = {
   test: verb({
     usage: '<folder>',
     about: [
-      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files and settings of this machine;',
-      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
-      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
+      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files ' +
+        'and settings of this machine;',
+      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder ' +
+        'nothing else runs: no configuration of vite,',
+      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm ' +
+        'install` runs there is up to you: --ignore-scripts.',
     ].join('\n'),
     async run({ args: [folder], ...io }) {
       const { testFolder } = await import('./plugin-test.ts')

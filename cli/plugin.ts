@@ -52,14 +52,16 @@ const adminVerbs = {
   accept: verb({
     usage: '<id> <hash>',
     about:
-      'Takes a version into use that another author brought; its first 12 digits will do. One that asks for more waits until that is granted.',
+      'Takes a version into use that another author brought; its first 12 digits will do. One that asks for ' +
+      'more waits until that is granted.',
     async run({ args: [id, start], ask, print }) {
       const { versions } = await ask('GET /api/operator/plugins/:plugin')
       const found = versions.filter(({ hash }) => hash.startsWith(start))
       const [first] = found
       if (first === undefined || found.length > 1 || start.length < 12)
         throw new UsageError(
-          `<hash>: ${start} names ${found.length === 1 ? 'too little' : `${found.length} versions`} of ${id}; give 12 digits or more of one (isola plugin show ${id}).`,
+          `<hash>: ${start} names ${found.length === 1 ? 'too little' : `${found.length} versions`} of ${id}; ` +
+            `give 12 digits or more of one (isola plugin show ${id}).`,
         )
       const done = await ask('POST /api/operator/plugins/:plugin/accept', { hash: first.hash })
       print(done, outcome(done))
@@ -68,7 +70,8 @@ const adminVerbs = {
   grant: verb({
     usage: '<id> [--yes] [--revoke] [--dry-run]',
     about:
-      'Shows what it asks for and what it tells models, and allows exactly that, for exactly this version; one that waits is in use then. --revoke takes all of it back: what runs with it ends.',
+      'Shows what it asks for and what it tells models, and allows exactly that, for exactly this version; ' +
+      'one that waits is in use then. --revoke takes all of it back: what runs with it ends.',
     options: {
       ...yes,
       revoke: flag('take back all that was allowed'),

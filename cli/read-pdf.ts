@@ -14,7 +14,10 @@ interface PdfLimits {
   readonly timeoutMs?: number
 }
 
-/** In a thread of that process: plain JavaScript, since the packed command has one file. Its reader evaluates nothing of a PDF. */
+/**
+ * In a thread of that process: plain JavaScript, since the packed command has one file. Its reader evaluates nothing of
+ * a PDF.
+ */
 const reading = `
   import { parentPort, workerData } from 'node:worker_threads'
   const read = async () => {
@@ -53,7 +56,10 @@ interface Answer {
   readonly problem?: string
 }
 
-/** Throws, in words for the person that named the file, if it cannot be read, takes too long or too much, or has no text. */
+/**
+ * Throws, in words for the person that named the file, if it cannot be read, takes too long or too much, or has no
+ * text.
+ */
 export async function readPdf(
   bytes: Uint8Array,
   { memoryMb = maxMemoryMb, timeoutMs = deadlineMs }: PdfLimits = {},

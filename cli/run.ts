@@ -73,7 +73,8 @@ function described(view: View, tree: Tree | undefined) {
   const waiting = [...waitingOfRun(session, view), ...below.flatMap((child) => waitingOf(child))]
   const spent =
     usage &&
-    `${usage.inputTokens + usage.outputTokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out), ${steps} turns`
+    `${usage.inputTokens + usage.outputTokens} tokens (${usage.inputTokens} in, ${usage.outputTokens} out), ` +
+      `${steps} turns`
   const fields = {
     run: id,
     session,
@@ -118,7 +119,8 @@ const ofGivenUp = (error: unknown): never => {
 export default noun('run', {
   list: verb({
     about:
-      'Your runs, the last of each session: those under way first. --given-up: runs that wait for an operator to retry or drop them.',
+      'Your runs, the last of each session: those under way first. --given-up: runs that wait for an operator ' +
+      'to retry or drop them.',
     options: {
       'given-up': flag(
         'instead: runs that were given up after too many interruptions (operators)',

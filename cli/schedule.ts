@@ -18,7 +18,6 @@ import {
   texts,
   toJson,
   whose,
-  type Options,
   type ValuesOf,
   UsageError,
 } from './options.ts'
@@ -161,7 +160,8 @@ export default noun('schedule', {
     usage:
       '[<task>] (--cron <expression> [--zone <zone>] | --every <minutes> | --at <moment>…) [options]',
     about:
-      'Has an agent do a task by the clock, or calls a tool. With --dry-run the next slots are printed, and nothing is made.',
+      'Has an agent do a task by the clock, or calls a tool. With --dry-run the next slots are printed, and ' +
+      'nothing is made.',
     options: {
       plugin: text('id', 'instead: what its manifest schedules, for you'),
       ...ownOptions,
@@ -173,7 +173,8 @@ export default noun('schedule', {
   edit: on('POST /api/schedules/:id', {
     usage: '<schedule> [<task>] [options]',
     about:
-      'Changes what is named. Its next slot changes only with its times, and none that is due is lost. With --dry-run it is only shown.',
+      'Changes what is named. Its next slot changes only with its times, and none that is due is lost. With ' +
+      '--dry-run it is only shown.',
     options: {
       without: texts('check|not-after|limits', undefined, { to: null, fields: withoutFields }),
       ...ownOptions,

@@ -133,7 +133,8 @@ async function toCancel(request: Client['request'], id: string, only: string | u
 export default noun('session', {
   list: on('GET /api/sessions', {
     about:
-      "Your sessions, newest first, a moment after what happened in them. Those of sub-agents are in their parent's tree.",
+      'Your sessions, newest first, a moment after what happened in them. Those of sub-agents are in ' +
+      "their parent's tree.",
     options: {
       ...whose,
       agent: text('name', 'with this agent'),
@@ -156,13 +157,15 @@ export default noun('session', {
   context: on('GET /api/sessions/:id/context', {
     usage: '<session>',
     about:
-      'What fills the window of its model: instructions, tools, each kind of message, with tokens, and what the next request costs.',
+      'What fills the window of its model: instructions, tools, each kind of message, with tokens, and what ' +
+      'the next request costs.',
     says: describeContext,
   }),
   compact: on('POST /api/sessions/:id/compact', {
     usage: '<session>',
     about:
-      'Makes room in its window: a summary stands for what was said before. Nothing is lost; refused while a run is not over.',
+      'Makes room in its window: a summary stands for what was said before. Nothing is lost; refused while a ' +
+      'run is not over.',
     options: { model: text('name', 'that writes the summary') },
     sends: {},
     says: describeCompaction,

@@ -18,7 +18,8 @@ const countedText = (
   head: string,
   { added, removed, moved, ...change }: NonNullable<Changes['fields']>,
 ) => [
-  `  ${head}: ${added - moved} lines new, ${removed - moved} gone${moved > 0 ? `, ${moved} moved (< from here, > to here)` : ''}`,
+  `  ${head}: ${added - moved} lines new, ${removed - moved} ` +
+    `gone${moved > 0 ? `, ${moved} moved (< from here, > to here)` : ''}`,
   ...change.lines.map((line) => `    ${shown(line)}`),
 ]
 
@@ -84,7 +85,8 @@ export const add = verb({
   usage:
     '<folder, .zip or URL> [--skill <name>…] [--key <file>] [--look-alike] [--yes] [--dry-run]',
   about: [
-    'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and nothing of it is run.',
+    'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and ' +
+      'nothing of it is run.',
     'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
   ].join('\n'),
   options: {

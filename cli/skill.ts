@@ -1,4 +1,5 @@
-// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: skills of the server.
+// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: skills of the
+// server.
 // Drafts of agents are in skill-drafts.ts.
 
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -14,7 +15,8 @@ import { lines, listed, short, time } from './text.ts'
 // isola skill export: the files of a skill of the server, as a folder here.
 
 /**
- * Writes files below a folder that is not there yet. Throws, before anything is written, for a path that leads out of it.
+ * Writes files below a folder that is not there yet. Throws, before anything is written, for a path that leads out of
+ * it.
  *
  * @returns The paths.
  */
@@ -94,7 +96,8 @@ export default noun('skill', {
   test: verb({
     usage: '<folder…>',
     about: [
-      'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
+      'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these ' +
+        'folders: whether each',
       'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
     ].join('\n'),
     async run({ args: folders, print }) {
@@ -106,11 +109,16 @@ export default noun('skill', {
           .filter(({ ok }) => !ok)
           .map(({ kind, phrase, found }) => {
             const instead = found.length > 0 ? found.join(', ') : 'nothing'
-            return `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ${instead})`
+            return (
+              `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ` +
+              `${instead})`
+            )
           }),
       ])
       const [finds, misses] = [rateOf(tried, 'finds'), rateOf(tried, 'misses')]
-      const sum = `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as they must.`
+      const sum =
+        `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as ` +
+        'they must.'
       print({ skills: tried, finds, misses }, lines(told, sum))
       const isWrong = tried.some(({ problem, phrases }) => problem ?? phrases.some(({ ok }) => !ok))
       return isWrong ? 1 : 0
@@ -119,8 +127,10 @@ export default noun('skill', {
   validate: verb({
     usage: '<folder…>',
     about: [
-      'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what `skill add` would',
-      'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and something of it',
+      'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what ' +
+        '`skill add` would',
+      'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and ' +
+        'something of it',
       'has no effect. 1 if one is not valid.',
     ].join('\n'),
     async run({ args: folders, print }) {
@@ -155,7 +165,9 @@ export default noun('skill', {
           ({ severity, field, message }) => `  ${severity}: ${field ? `${field} ` : ''}${message}`,
         ),
       ])
-      const sum = `${files.length} read, ${files.filter(({ loaded }) => loaded).length} loaded, ${files.length - wrong.length} valid.`
+      const sum =
+        `${files.length} read, ${files.filter(({ loaded }) => loaded).length} loaded, ` +
+        `${files.length - wrong.length} valid.`
       print(files, lines(told, '', sum))
       return wrong.length > 0 ? 1 : 0
     },

@@ -117,7 +117,9 @@ export default noun('usage', {
     usage:
       '[--day <day>] [--by <what>] [--since <when>] [--until <when>] [--principal <id> | --mine] [--limit <n>]',
     about:
-      'Who spent what on what (--day yesterday), as the record has it: tokens, cost, calls, runs and the platform, of a day, of the last 24 hours or since --since. Without any of these by principal. With --principal or --mine alone, that day with its limits.',
+      'Who spent what on what (--day yesterday), as the record has it: tokens, cost, calls, runs and the ' +
+      'platform, of a day, of the last 24 hours or since --since. Without any of these by principal. With ' +
+      '--principal or --mine alone, that day with its limits.',
     options,
     run(context) {
       const { by, since, until, limit, day, mine, principal } = context.values
@@ -134,7 +136,8 @@ export default noun('usage', {
   unconfirmed: on('GET /api/operator/unconfirmed', {
     usage: '[--principal <id>] [--since <when>] [--limit <n>]',
     about:
-      'Failed requests to models that may have reached one, of the last 24 hours or since --since: what they hold stays booked.',
+      'Failed requests to models that may have reached one, of the last 24 hours or since --since: what they ' +
+      'hold stays booked.',
     options: {
       principal: text('id', 'of this one only'),
       since: rangeOptions.since,
@@ -177,6 +180,7 @@ export default noun('usage', {
       return {}
     },
     says: ({ principal, held, spent }) =>
-      `${principal}: ${spent.tokens} of ${held.tokens} tokens and ${dollars(spent.costUsd)} of ${dollars(held.costUsd)} were spent; the rest is given back.`,
+      `${principal}: ${spent.tokens} of ${held.tokens} tokens and ${dollars(spent.costUsd)} of ` +
+      `${dollars(held.costUsd)} were spent; the rest is given back.`,
   }),
 })

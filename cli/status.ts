@@ -40,7 +40,8 @@ function healthText({ status, plugins, incidents, models, secrets }: Health): st
 
 export default command('status', {
   about:
-    'Which server answers, its version and model, who you are there, and what your day has left. For operators and auditors its health, too.',
+    'Which server answers, its version and model, who you are there, and what your day has left. For ' +
+    'operators and auditors its health, too.',
   async run({ ask, print, env }) {
     const { url } = findServer(env)
     const status = await ask('GET /api/status')

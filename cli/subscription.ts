@@ -62,7 +62,8 @@ const described = (one: Subscription): string =>
   lines(
     headOf(one),
     `  ${short(one.task, 200)}`,
-    `  by ${one.event}${one.where ? ` where ${JSON.stringify(one.where)}` : ''}, of ${one.of === 'own' ? 'your own sessions' : 'all sessions'}; run by ${one.agent}`,
+    `  by ${one.event}${one.where ? ` where ${JSON.stringify(one.where)}` : ''}, of ` +
+      `${one.of === 'own' ? 'your own sessions' : 'all sessions'}; run by ${one.agent}`,
     `  at most ${one.maxDepth} runs one after the other, within ${one.ttlMinutes} min of an event`,
     pausedText(one),
     todayText(one, 'runs'),

@@ -5,7 +5,8 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Input, Terminal } from '../command.ts'
 import { createInterface } from 'node:readline'
 
-// Bracketed paste: a terminal that knows it says where pasted text begins and ends, so that its line breaks send nothing.
+// Bracketed paste: a terminal that knows it says where pasted text begins and ends, so that its line breaks send
+// nothing.
 
 const begin = '\u001b[200~'
 const end = '\u001b[201~'
@@ -67,9 +68,11 @@ const sameInterruptMs = 250
 export type Lines = ReturnType<typeof openInput>
 
 /**
- * @param handlers.onLine Sees each line of a terminal as it is typed; true takes it. A pipe's lines wait for their turn.
+ * @param handlers.onLine Sees each line of a terminal as it is typed; true takes it. A pipe's lines wait for their
+ *   turn.
  * @param handlers.onInterrupt Called for Ctrl-C.
- * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted. A paste at
+ * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted. A
+ *   paste at
  *   a terminal is one line that keeps its line breaks.
  */
 export function openInput(

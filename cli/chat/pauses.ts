@@ -78,7 +78,10 @@ function amountOf(words: string): number | undefined {
   return amount > 0 ? amount : undefined
 }
 
-/** Asks until there is a limit or a no: a slip neither ends the run nor allows it more than was meant. Costs are US dollars. */
+/**
+ * Asks until there is a limit or a no: a slip neither ends the run nor allows it more than was meant. Costs are US
+ * dollars.
+ */
 async function decideLimit(pause: Pause, limit: string, person: Person): Promise<Decided> {
   for (;;) {
     const words = await person.ask('a new limit, or no> ')

@@ -61,7 +61,9 @@ function submit(chat: Chat, task: string) {
   return asking(chat, () => request('POST /api/sessions/:id/runs', { params, body, headers }))
 }
 
-/** Shows what a sub-agent does, until it is stopped. It is only shown: what goes wrong with it is no concern of the run. */
+/**
+ * Shows what a sub-agent does, until it is stopped. It is only shown: what goes wrong with it is no concern of the run.
+ */
 function watchBelow(chat: Chat, session: string, depth: number) {
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, chat.signal])

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { update } from '../../scripts/generate.mjs'
 import { isOfOlderBuild } from '../../scripts/first-migration.mjs'
-import { root } from '../../scripts/toolchain.mjs'
+import { ownVersion } from '../connection.ts'
 import { findAccount, ensureResource } from './wrangler.ts'
 import { addressOf, checkDeployment } from './smoke.ts'
 
@@ -42,8 +42,6 @@ export interface Parts {
   readonly rotate: readonly string[]
   readonly say: (line: string) => unknown
 }
-
-const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 
 async function generate() {
   update()
@@ -80,7 +78,8 @@ const refusedObjects = (error: unknown, worker: string): unknown =>
   error instanceof Error &&
   error.message.includes('already depended on by existing Durable Objects')
     ? new Error(
-        `The Durable Objects of ${worker} were made by a build before the first release of Isola and were not changed: ${elsewhere}.`,
+        `The Durable Objects of ${worker} were made by a build before the first release of Isola and were not ` +
+          `changed: ${elsewhere}.`,
         { cause: error },
       )
     : error
@@ -187,7 +186,7 @@ export const steps: readonly Step[] = [
     async run({ keys, state, waitMs }) {
       if (!state.url) throw new Error('Where the Worker answers is not known: name it with --url.')
       const key = keys.get('ISOLA_OPERATOR_KEY')
-      state.warnings = await checkDeployment({ url: state.url, key, version: version(), waitMs })
+      state.warnings = await checkDeployment({ url: state.url, key, version: ownVersion(), waitMs })
       return state.url
     },
   },

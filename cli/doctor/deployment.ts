@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve, join } from 'node:path'
 import { newSecrets } from '../../scripts/dev-vars.mjs'
-import { openKeys } from '../deploy/secrets.ts'
+import { namesOfSecrets, openKeys } from '../deploy/secrets.ts'
 import { defaultFolder, planTenant, readConfig } from '../deploy/tenant.ts'
 import { createWrangler } from '../deploy/wrangler.ts'
 import { fail, ok, warn, type Finding } from '../../scripts/start/finding.mjs'
@@ -44,8 +44,7 @@ export async function checkDeployment({ env, tenant, folder }: Looked): Promise<
   const wrangler = createWrangler(env['ISOLA_WRANGLER'] ? { file: env['ISOLA_WRANGLER'] } : {})
   const findings = [checkKeys(plan.keysPath)]
   try {
-    const list = ['secret', 'list', '--format', 'json', '--config', plan.configPath]
-    const there = (await wrangler.json<{ name: string }[]>(list)).map(({ name }) => name)
+    const there = await namesOfSecrets(wrangler, plan.configPath)
     const missing = Object.keys(newSecrets).filter((name) => !there.includes(name))
     const lacks = `${plan.worker} lacks ${missing.join(' and ')}.`
     findings.push(

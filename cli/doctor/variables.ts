@@ -22,7 +22,10 @@ const isLine = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=/
 const isNothing = /^\s*(#.*)?$/
 const fix = 'Correct the line in .dev.vars, or take it out.'
 
-/** Lines that are none, by their number: what they hold may be a key. A name that is none of ours may be the key of a model server. */
+/**
+ * Lines that are none, by their number: what they hold may be a key. A name that is none of ours may be the key of a
+ * model server.
+ */
 function checkLines(text: string, vars: Readonly<Record<string, string>>): Finding[] {
   const known = knownSettings()
   const broken = text

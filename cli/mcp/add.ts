@@ -7,7 +7,8 @@ import { verb, type Input } from '../command.ts'
 import { flag, text as words, texts, UsageError } from '../options.ts'
 import { messageOf, short, shown } from '../text.ts'
 
-// Descriptions of MCP servers for other programs, as Isola takes them: a pasted `mcpServers` block, or a registry's server.json.
+// Descriptions of MCP servers for other programs, as Isola takes them: a pasted `mcpServers` block, or a registry's
+// server.json.
 
 const idForm = /^[a-z][a-z0-9-]{0,23}$/
 
@@ -142,7 +143,9 @@ function toHeaders(lines: readonly string[] = []) {
   )
 }
 
-/** A value that is a reference, after the word of a scheme (`Bearer`) perhaps. Any other may be a secret written out. */
+/**
+ * A value that is a reference, after the word of a scheme (`Bearer`) perhaps. Any other may be a secret written out.
+ */
 const reference = /^([A-Za-z]+ )?\$\{secret:[^}]*\}$/
 
 const notShown = '(not shown)'
@@ -188,7 +191,8 @@ export const add = verb({
     '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
     '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
     '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
-    '--sampling-tokens <n>: it may ask a model, within so many tokens each time that a call runs, and the lease of the run.\n' +
+    '--sampling-tokens <n>: it may ask a model, within so many tokens each time that a call runs, and the ' +
+    'lease of the run.\n' +
     '--replace: also where one of this name is there; nothing is approved of it any more.\n' +
     '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
   options: {
