@@ -91,15 +91,15 @@ export const createAsk =
 /** Exit code; 0 if it is none. */
 type Outcome = number | void
 
-export interface Verb<All = Options> {
+export interface Verb {
   readonly usage: string
   /** The route of a verb that is one request. */
   readonly route?: Route
   readonly about?: string
-  readonly options?: All
+  readonly options?: Options
   /** The question before something is taken away. The verb then has --yes, and is refused without a terminal. */
-  asks?(context: Context<ValuesOf<All>, never>): string | Promise<string>
-  run(context: Context<ValuesOf<All>, never>): Outcome | Promise<Outcome>
+  asks?(context: Context<ValuesOf<Options>, never>): string | Promise<string>
+  run(context: Context<ValuesOf<Options>, never>): Outcome | Promise<Outcome>
 }
 
 /** A noun with verbs, or a command by itself. */

@@ -155,7 +155,8 @@ const options = {
 export default command('deploy', {
   needsClone: true,
   usage:
-    '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
+    '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] ' +
+    '[--wait <seconds>] [--folder <path>]',
   about:
     'Makes or brings up to date one deployment: ' +
     'Worker, D1 database, KV namespace, secrets, migrations, then a check.\n' +

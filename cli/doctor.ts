@@ -112,7 +112,8 @@ export default command('doctor', {
   about:
     'Looks at packages, .dev.vars and what the Worker would refuse of it, ' +
     'wrangler.toml, the generated sources, the local database, the server and its model.\n' +
-    'Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.',
+    'Exit code 1 if something fails. ' +
+    'A local server that is not started is a warning, one that ISOLA_URL names a failure.',
   options,
   run,
 })

@@ -74,7 +74,8 @@ export default noun('key', {
       '<principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
       '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--no-limit] [--persona <name>]\n' +
       '    [--expires-in 30d | --expires-at <date> | --no-expiry]\n' +
-      `  A user's key ends after ${userDays} days, and a new user has ${userDailyTokens} tokens a day, unless you say otherwise.\n` +
+      `  A user's key ends after ${userDays} days, and a new user has ${userDailyTokens} tokens a day, ` +
+      'unless you say otherwise.\n' +
       '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
       '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
     options: {

@@ -44,7 +44,8 @@ const watching = `
     const chunks = []
     process.stdin.on('data', (chunk) => chunks.push(chunk)).once('end', () => {
       const workerData = { ...about, bytes: Uint8Array.from(Buffer.concat(chunks)) }
-      const thread = new Worker(reading, { eval: true, env: {}, stdout: true, stderr: true, workerData, resourceLimits: { maxOldGenerationSizeMb: heapMb } })
+      const thread = new Worker(reading, { eval: true, env: {}, stdout: true, stderr: true, workerData,
+        resourceLimits: { maxOldGenerationSizeMb: heapMb } })
       thread.once('message', end)
       thread.once('error', (error) => end({ problem: error.message }))
       thread.once('exit', () => end({ problem: 'its reader ended' }))

@@ -9,21 +9,20 @@ type Usage = Reply<'GET /api/operator/usage'>
 type Spending = Extract<Usage, { readonly by: string }>
 type Day = Exclude<Usage, Spending>
 type Spent = Spending['total']
-type Row = Spending['rows'][number]
 
 const groups = ['principal', 'agent', 'model', 'plugin', 'session', 'day', 'spending'] as const
 type Group = (typeof groups)[number]
 const isGroup = (text: string): text is Group => groups.some((group) => group === text)
-const columns: Readonly<Record<string, (spent: Partial<Spent>) => unknown>> = {
-  runs: ({ runs }) => runs,
-  'model calls': ({ modelCalls }) => modelCalls,
-  'tool calls': ({ toolCalls }) => toolCalls,
-  tokens: ({ tokens }) => tokens,
-  in: ({ inputTokens }) => inputTokens,
-  out: ({ outputTokens }) => outputTokens,
-  cost: ({ costUsd = 0 }) => dollars(costUsd),
-  platform: ({ platformUsd = 0 }) => dollars(platformUsd),
-}
+const columns = {
+  runs: 'runs',
+  'model calls': 'modelCalls',
+  'tool calls': 'toolCalls',
+  tokens: 'tokens',
+  in: 'inputTokens',
+  out: 'outputTokens',
+  cost: ({ costUsd }: Spent) => dollars(costUsd),
+  platform: ({ platformUsd = 0 }: Partial<Spent>) => dollars(platformUsd),
+} as const
 
 /** The platform's work in units, with its cost. */
 function platformLine(whose: string, { platform = {}, platformUsd = 0 }: Partial<Spent> = {}) {
@@ -50,13 +49,10 @@ const options = {
 type Values = ValuesOf<typeof options>
 
 /** Whose a row is, and the columns that say more of it. */
-function rowHeads(by: string): Readonly<Record<string, (row: Row) => unknown>> {
-  const whose = {
-    principal: ({ principal }: Row) => principal,
-    agent: ({ agent }: Row) => agent,
-  }
-  if (by === 'spending') return { ...whose, model: ({ name }) => name ?? '(tools, platform)' }
-  return { [by]: ({ name }: Row) => name ?? `(no ${by})`, ...(by === 'session' && whose) }
+function rowHeads(by: Group): Readonly<Record<string, 'principal' | 'agent' | 'name'>> {
+  const whose = { principal: 'principal', agent: 'agent' } as const
+  if (by === 'spending') return { ...whose, model: 'name' }
+  return { [by]: 'name', ...(by === 'session' && whose) }
 }
 
 async function report({ values: { mine }, sent, ask, print }: Context<Values>, by: string) {
@@ -67,13 +63,11 @@ async function report({ values: { mine }, sent, ask, print }: Context<Values>, b
     by,
   })) as Spending
   const { sinceMs, untilMs, rows, total, deployment } = answer
-  const heads = rowHeads(by)
-  const amountsOf = (row: Spent) => Object.values(columns).map((cellOf) => cellOf(row))
-  const text = table([
-    [...Object.keys(heads), ...Object.keys(columns)],
-    ...rows.map((row) => [...Object.values(heads).map((headOf) => headOf(row)), ...amountsOf(row)]),
-    [...Object.keys(heads).map((_, at) => (at === 0 ? 'total' : '')), ...amountsOf(total)],
-  ])
+  const none = by === 'spending' ? '(tools, platform)' : `(no ${by})`
+  const named = rows.map((row) => ({ ...row, name: row.name ?? none }))
+  const [principal, name] = by === 'spending' ? ['total', ''] : ['', 'total']
+  const all = [...named, { ...total, principal, agent: '', name }]
+  const text = listed(all, '', { ...rowHeads(by), ...columns })
   const times = `${time(sinceMs)} to ${time(untilMs)}`
   const ran = `${times}\n${text}${platformLine('runs', total)}`
   // The deployment's own work costs too.

@@ -92,7 +92,8 @@ export default noun('subscription', {
   add: on('POST /api/subscriptions', {
     usage: '<event> <task> [options]',
     about:
-      'Has an agent do a task by each event: a plugin’s (billing.paid, billing.*), or ours (isola.run_finished, …).',
+      'Has an agent do a task by each event: ' +
+      'a plugin’s (billing.paid, billing.*), or ours (isola.run_finished, …).',
     options: {
       agent: text('name', 'who works; the orchestrator if absent'),
       model: text('name'),
