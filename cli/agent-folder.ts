@@ -4,14 +4,16 @@ import { basename, dirname, join, resolve, sep } from 'node:path'
 import { readYaml } from '../src/features/plugins/admission/read-yaml.ts'
 import type { Request } from '../src/client/client.ts'
 import { at } from './author-files.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from './options.ts'
 
 /** A definition as it is sent; the server says what is wrong with it. */
 type AgentBody = Request<'POST /api/agents'>['body']
 
 const isFileName = (text: string) => /^[\w./-]+\.(md|txt|jinja|j2)$/.test(text)
 
-/** Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text. */
+/**
+ * Reads `agent.yaml` of a folder, or a file of JSON or YAML; instructions that name a file beside it become its text.
+ */
 export function readAgentFolder(given: string): AgentBody {
   const path = at(given)
   const found = statSync(path, { throwIfNoEntry: false })

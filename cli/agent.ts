@@ -4,11 +4,10 @@ import { diffCounts } from '../src/contracts/line-diff.ts'
 import { readAgentFolder } from './agent-folder.ts'
 import { noun, on, verb } from './command.ts'
 import { agree } from './confirm.ts'
-import { count, dryRun, flag, rehearsal, text, toNumber, yes } from './options.ts'
-import { tellEnd, waitsCode } from './outcome.ts'
+import { count, dryRun, flag, rehearsal, text, toNumber, yes, UsageError } from './options.ts'
+import { tellEnd, waitsCode } from './run.ts'
 import { lines, short, shown, time } from './text.ts'
-import { UsageError } from './usage.ts'
-import { toldWaiting, waitingOf } from './waiting.ts'
+import { toldWaiting, waitingOf } from './approval-find.ts'
 import { wholeTree } from './whole-tree.ts'
 
 type Agent = Reply<'GET /api/agents'>['agents'][number]
@@ -22,7 +21,8 @@ const headOf = ({ id, state, owner, version }: Agent) =>
 function versionLine({ needs, approvedBy, ...one }: Version) {
   const by = approvedBy ? `${short(approvedBy)} allowed` : 'waits for an operator, who allows'
   return lines(
-    `  version ${one.version} (${one.state}) ${one.hash.slice(0, 12)}, ${time(one.createdAtMs)} by ${short(one.createdBy)}`,
+    `  version ${one.version} (${one.state}) ${one.hash.slice(0, 12)}, ${time(one.createdAtMs)} by ` +
+      `${short(one.createdBy)}`,
     needs.length > 0 && `    ${by}: ${needs.map((need) => short(need)).join('; ')}`,
   )
 }
@@ -62,7 +62,8 @@ export default noun('agent', {
   add: verb({
     usage: '<folder|file>',
     about:
-      'Makes an agent of a folder with an agent.yaml, or of a JSON file; the same again with another text makes its next version.',
+      'Makes an agent of a folder with an agent.yaml, or of a JSON file; the same again with another text ' +
+      'makes its next version.',
     options: dryRun,
     async run({ args: [path], values, ask, sent, print }) {
       // The server refuses a definition with faults.
@@ -106,7 +107,8 @@ export default noun('agent', {
   run: verb({
     usage: '<agent> <task>',
     about:
-      'Has an agent do a task, and waits for what it answers. A run that waits for you says why, and how it goes on: exit code 3.',
+      'Has an agent do a task, and waits for what it answers. A run that waits for you says why, and how it ' +
+      'goes on: exit code 3.',
     async run({ args: [agent, task], ask, ...io }) {
       const { id } = await ask('POST /api/sessions', { agent })
       const view = await ask('POST /api/sessions/:id/runs', { task, wait: true }, [id])

@@ -1,14 +1,22 @@
 // Deciding about calls that wait: shown first, then allowed, given more, or denied.
-import { ApiError, type Client, type Request } from '../src/client/client.ts'
-import { findCall, findInSession, type Entry, type Found } from './approval-find.ts'
+import type { Client, Request } from '../src/client/client.ts'
+import { defined } from '../src/contracts/defined.ts'
+import {
+  findCall,
+  findInSession,
+  type Entry,
+  type Found,
+  describedWaiting,
+  nextOf,
+  type Named,
+} from './approval-find.ts'
 import { described } from './approval-text.ts'
 import type { Context } from './command.ts'
 import { confirm } from './confirm.ts'
+import { unless } from './connection.ts'
 import { limitNames, limitOptions, limitsOf, limitUsage, neededOption } from './limit-options.ts'
-import { count, dryRun, flag, sentOf, text, texts, type ValuesOf } from './options.ts'
+import { count, dryRun, flag, sentOf, text, texts, type ValuesOf, UsageError } from './options.ts'
 import { lines, short } from './text.ts'
-import { UsageError } from './usage.ts'
-import { describedWaiting, nextOf, type Named } from './waiting.ts'
 
 export const allowOptions = {
   for: text('once|session|always', undefined, { to: null }),
@@ -29,10 +37,12 @@ interface Also {
 }
 
 function alsoOf(values: Values): Also {
-  const { for: scope = 'once', free, days } = values
-  const more = { ...sentOf({ free: allowOptions.free, days: allowOptions.days }, values) }
-  if (scope === 'session' || scope === 'always') return { also: scope, ...more }
-  if (scope !== 'once') throw new UsageError('--for is once, session or always.')
+  const { for: also = 'once', free, days } = values
+  if (also === 'session' || also === 'always') {
+    const more = { free: allowOptions.free, days: allowOptions.days }
+    return { also, ...sentOf(more, { free, days }) }
+  }
+  if (also !== 'once') throw new UsageError('--for is once, session or always.')
   if (free || days !== undefined)
     throw new UsageError('--free and --days go with --for session or --for always.')
   return {}
@@ -106,21 +116,13 @@ export async function allowCalls(
   return undefined
 }
 
-type Together = Request<'POST /api/operator/approvals'>['body']
-
 /** Decides about several calls of the inbox at once. @returns 1 if one was not taken. */
 async function decideTogether(
-  {
-    request,
-    isJson,
-    print,
-    stdout,
-    stderr,
-  }: Pick<Context, 'request' | 'isJson' | 'print' | 'stdout' | 'stderr'>,
-  body: Together,
+  { ask, isJson, print, stdout, stderr }: Context<unknown, unknown>,
+  body: Request<'POST /api/operator/approvals'>['body'],
   what: string,
 ): Promise<number> {
-  const { decided } = await request('POST /api/operator/approvals', { body })
+  const { decided } = await ask('POST /api/operator/approvals', body)
   if (isJson) print({ decided })
   for (const { id, ok, message } of decided) {
     if (!ok) stderr.write(`${id}: ${short(message, Infinity)}\n`)
@@ -129,52 +131,40 @@ async function decideTogether(
   return decided.every(({ ok }) => ok) ? 0 : 1
 }
 
-async function allowOne({ values, request, print }: Allowing, found: Found, also: Also) {
+async function allowOne({ values, ask, print }: Allowing, found: Found, also: Also) {
   const { id, entry, waiting } = found
-  if (waiting) return allowWaiting({ request, print }, waiting, { values, also })
-  const body = { decision: 'approve', argsHash: entry.argsHash, ...also } as const
-  const view = await request('POST /api/operator/approvals/:id', { params: { id }, body })
-  if (!also.also) return print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
-  print(view, `${id}: allowed, and what is like it from now on (isola approval rules).`)
-}
-
-type Answering = Pick<Context, 'request' | 'print'>
-const placeOf = ({ session, run }: Named) => ({ params: { id: session, run } })
-const decisions = 'POST /api/sessions/:id/runs/:run/decisions'
-
-async function allowWaiting(
-  { request, print }: Answering,
-  waiting: Named,
-  { values, also }: { readonly values: Values; readonly also: Also },
-) {
-  const { pause, run } = waiting
+  const rule = also.also ? ', and what is like it from now on (isola approval rules)' : ''
+  if (entry) {
+    const body = { decision: 'approve', argsHash: entry.argsHash, ...also } as const
+    const view = await ask('POST /api/operator/approvals/:id', body, [id])
+    return rule === ''
+      ? print({ decided: [{ id, ok: true }] }, `${id}: allowed`)
+      : print(view, `${id}: allowed${rule}.`)
+  }
+  const { pause, run, session } = waiting
   const { call, kind, argsHash } = pause
-  const body = limitsOf(values)
-  if (body) {
-    const path = 'POST /api/sessions/:id/runs/:run/limits'
-    const view = await request(path, { ...placeOf(waiting), body })
+  const limits = limitsOf(values)
+  if (limits) {
+    const view = await ask('POST /api/sessions/:id/runs/:run/limits', limits, [session, run])
     const still = view.pauses?.find((one) => one.kind === 'budget')
     if (still) throw new Error(`${run} still waits: ${still.reached?.message}`)
     return print(view, `${run} has its new limits; it is ${view.state}.`)
   }
   // A suspected loop has no arguments to look at.
   const shown = kind === 'approval' ? { argsHash, ...also } : {}
-  const yes = { call, decision: 'approve', ...shown } as const
-  const view = await request(decisions, { ...placeOf(waiting), body: yes })
-  const rule = also.also ? ', and what is like it from now on (isola approval rules)' : ''
-  const done = kind === 'budget' ? '' : `${call} is approved${rule}; `
-  print(view, `${done}${run} goes on.`)
+  const view = await ask(decisions, { call, decision: 'approve', ...shown }, [session, run])
+  print(view, `${kind === 'budget' ? '' : `${call} is approved${rule}; `}${run} goes on.`)
 }
 
+const decisions = 'POST /api/sessions/:id/runs/:run/decisions'
+
 export async function denyWaiting(
-  { request, print }: Answering,
-  waiting: Named,
+  { ask, print }: Context<unknown, unknown>,
+  { session, run, pause: { call, kind } }: Named,
   message: string | undefined,
 ): Promise<void> {
-  const { pause, run } = waiting
-  const { call, kind } = pause
-  const body = { call, decision: 'deny', ...(message !== undefined && { message }) } as const
-  const view = await request(decisions, { ...placeOf(waiting), body })
+  const body = { call, decision: 'deny', ...defined({ message }) } as const
+  const view = await ask(decisions, body, [session, run])
   const text =
     kind === 'budget'
       ? `The limit stays; ${run} ends with what it has so far.`
@@ -184,19 +174,18 @@ export async function denyWaiting(
 
 /** Denies calls by the ids of the list. */
 export async function denyIds(
-  context: Pick<Context, 'request' | 'print' | 'isJson' | 'stdout' | 'stderr'>,
-  ids: readonly string[],
+  context: Context<unknown, readonly string[]>,
   message: string | undefined,
 ) {
-  const { request } = context
+  const { request, args: ids } = context
   if (ids.every((id) => id.startsWith('apr_'))) {
-    const said = { decision: 'deny', ...(message !== undefined && { message }) } as const
-    const body = { approvals: ids.map((id) => ({ id })), ...said }
+    const approvals = ids.map((id) => ({ id }))
+    const body = { approvals, decision: 'deny', ...defined({ message }) } as const
     try {
       return await decideTogether(context, body, 'denied')
     } catch (error) {
       // A caller without an inbox decides in their own sessions.
-      if (!(error instanceof ApiError && error.status === 403)) throw error
+      unless(403)(error)
     }
   }
   for (const id of ids) {
@@ -215,7 +204,7 @@ export async function saidTo({ state, session, run, call }: Entry, { events }: C
       if (item.type === 'tool_finished' && item.data.call === call) return item.data.error?.message
   } catch (error) {
     // The session is another principal's, or gone: the entry of the list is what is left.
-    if (!(error instanceof ApiError && [403, 404].includes(error.status))) throw error
+    unless(403, 404)(error)
   }
   return undefined
 }

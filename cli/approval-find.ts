@@ -1,18 +1,83 @@
 // The call that an id names: each id that `isola approval list` prints is taken by every verb.
-import { ApiError, type Client, type Reply } from '../src/client/client.ts'
+
+import type { Waiting } from './chat/pauses.ts'
+import type { Pause } from './chat/questions.ts'
+import { argumentsOf, factsOf } from './approval-text.ts'
+import { neededOption, neededText } from './limit-options.ts'
+import { lines, shown, short } from './text.ts'
+import { type Tree, childrenOf, wholeTree } from './whole-tree.ts'
+import type { Client, Reply } from '../src/client/client.ts'
 import { unless } from './connection.ts'
-import { short } from './text.ts'
-import { waitingOf, waitingOfRun, type Named } from './waiting.ts'
-import { childrenOf, wholeTree, type Tree } from './whole-tree.ts'
+
+// Calls that wait for a person: id, reason, and the command with which the run goes on.
+
+/** A call that waits, with the one id that every verb of `approval` takes. */
+export interface Named extends Waiting {
+  readonly id: string
+}
+
+/**
+ * Its id of the inbox, where it has one; else that of its run, with its call where several wait there. Where a call
+ * of a sub-agent waits, it is named there.
+ */
+export function waitingOfRun(
+  session: string,
+  { id: run, pauses = [] }: { readonly id: string; readonly pauses?: readonly Pause[] | undefined },
+): readonly Named[] {
+  const own = pauses.filter(({ kind }) => kind !== 'session')
+  const isAlone = own.filter(({ approval }) => !approval).length < 2
+  return own.map((pause) => {
+    const id = pause.approval?.id ?? (isAlone ? run : `${run}:${pause.call}`)
+    return { id, session, run, pause }
+  })
+}
+
+/** Everything that waits in a session and below it. */
+export const waitingOf = ({ id, runs, children }: Tree): readonly Named[] => [
+  ...runs.flatMap((run) => (run.state === 'parked' ? waitingOfRun(id, run) : [])),
+  ...children.flatMap(waitingOf),
+]
+
+/** Why it waits, whole. */
+export function reasonOf({ kind, tool, input, reached, about }: Pause): string {
+  if (reached) return reached.message
+  if (kind === 'question')
+    return `It asks: ${typeof input['question'] === 'string' ? input['question'] : (about ?? tool)}`
+  if (kind === 'client_tool') return `It waits for the result of ${tool}, which its client runs.`
+  return `${tool} with ${argumentsOf(input)} waits for a yes.`
+}
+
+/** The command with which it goes on. */
+export function nextOf({ id, session, run, pause }: Named): string {
+  const { kind, reached } = pause
+  const limit = reached && neededOption(reached)
+  if (kind === 'budget' && limit) return `isola run raise ${run} ${limit}`
+  if (kind === 'question') return `isola chat --session ${session}`
+  if (kind === 'client_tool') return `isola session show ${session}`
+  return `isola approval allow ${id}`
+}
+
+/** A line for the reason of each call that waits, and one for its command. */
+export const toldWaiting = (waiting: readonly Named[]): string =>
+  waiting.map((one) => `It waits: ${reasonOf(one.pause)}\n  ${nextOf(one)}`).join('\n')
+
+/** All that a person needs to decide about a call of a session: nothing of the arguments is cut. */
+export function describedWaiting(waiting: Named): string {
+  const { id, session, run, pause } = waiting
+  const { kind, tool, input, reached, argsHash } = pause
+  const needs = reached && neededText(reached)
+  const told =
+    kind === 'approval'
+      ? [`${tool} with ${argumentsOf(input, 2)}`, ...factsOf(pause), `arguments ${argsHash}`]
+      : [reasonOf(pause), ...(needs ? [`needs ${needs}`] : []), nextOf(waiting)]
+  return shown(lines(`${id}: open`, `in ${session} ${run}`, told))
+}
 
 export type Entry = Reply<'GET /api/operator/approvals/:id'>
 /** A call of the inbox, as those see it who have one; or a call that waits in a session. */
 export type Found =
   | { readonly id: string; readonly entry: Entry; readonly waiting?: undefined }
   | { readonly id: string; readonly waiting: Named; readonly entry?: undefined }
-
-const isOf = (error: unknown, ...statuses: readonly number[]) =>
-  error instanceof ApiError && statuses.includes(error.status)
 
 /** Throws where nothing of that id waits. */
 export async function findCall(request: Client['request'], id: string): Promise<Found> {
@@ -22,10 +87,10 @@ export async function findCall(request: Client['request'], id: string): Promise<
     return { id, entry: await request('GET /api/operator/approvals/:id', { params: { id } }) }
   } catch (error) {
     // A caller without an inbox decides in their own sessions.
-    if (!isOf(error, 403, 404)) throw error
+    unless(403, 404)(error)
     const waiting = await inOwnSessions(request, id)
     if (waiting) return { id, waiting }
-    if (isOf(error, 404)) throw error
+    unless(403)(error)
     throw new Error(`${noCall(id)} ${idsAre}`, { cause: error })
   }
 }
@@ -49,9 +114,10 @@ async function inRun(request: Client['request'], id: string): Promise<Named> {
     view.state === 'parked' ? waitingUnder(await wholeTree(request, view.session), run) : []
   const [first, ...more] = below
   if (first && more.length === 0 && call === '') return first
-  const named =
-    below.length > 0 ? ` Below it wait: ${below.map((each) => each.id).join(', ')}.` : ''
-  throw new Error(`${noCall(id)} The run is ${view.state}.${named || ` ${idsAre}`}`)
+  const named = below.map((each) => each.id).join(', ')
+  throw new Error(
+    `${noCall(id)} The run is ${view.state}. ${named ? `Below it wait: ${named}.` : idsAre}`,
+  )
 }
 
 /** The calls that wait in one run and below it. */
@@ -73,13 +139,11 @@ async function inOwnSessions(request: Client['request'], id: string): Promise<Na
   return undefined
 }
 
-interface Listed {
-  readonly id: string
-  readonly principal: string
-}
-
 /** The trees of listed sessions, without a session that is gone since the list was written. */
-export async function* treesOf(request: Client['request'], sessions: readonly Listed[]) {
+export async function* treesOf(
+  request: Client['request'],
+  sessions: Reply<'GET /api/sessions'>['sessions'],
+) {
   for (const { id, principal } of sessions) {
     const tree = await wholeTree(request, id).catch(unless(404))
     if (tree) yield { principal, tree }
@@ -92,9 +156,8 @@ export async function findInSession(
   session: string,
   call: string,
 ): Promise<Named> {
-  const found = waitingOf(await wholeTree(request, session)).find(
-    ({ pause }) => pause.call === call,
-  )
+  const all = waitingOf(await wholeTree(request, session))
+  const found = all.find(({ pause }) => pause.call === call)
   if (!found) throw new Error(`No call ${short(call)} waits in ${short(session)}.`)
   return found
 }

@@ -3,7 +3,7 @@ import type { Reply } from '../src/client/client.ts'
 import { defined } from '../src/contracts/defined.ts'
 import { textsIn } from '../src/features/mcp-servers/types.ts'
 import { withCodes } from '../src/contracts/visible-text.ts'
-import { dollars, short, shown } from './text.ts'
+import { dollars, lines, short, shown } from './text.ts'
 
 type Entry = Reply<'GET /api/operator/approvals/:id'>
 type Pause = NonNullable<Entry['pause']>
@@ -40,10 +40,12 @@ const effects: Readonly<Record<string, string>> = {
   code: 'makes code that runs later',
 }
 
-type Facts = Partial<Approval> &
-  Partial<Pick<Pause, 'about' | 'input' | 'spent'>> & {
-    readonly label?: Pause['label'] | undefined
-  }
+type Facts = Partial<Approval> & {
+  readonly label?: Label | undefined
+  readonly about?: string | undefined
+  readonly input?: unknown
+  readonly spent?: Pause['spent'] | undefined
+}
 
 /** Describes who can have written a value. */
 const writers: Readonly<Record<Label['integrity'], string>> = {
@@ -61,11 +63,8 @@ const readers: Readonly<Record<Label['confidentiality'], string>> = {
 }
 
 /** A label in a few words: the origin of the data that was read before. */
-export const readText = ({
-  integrity,
-  confidentiality,
-}: Pick<Label, 'integrity' | 'confidentiality'>) =>
-  `${writers[integrity]}${readers[confidentiality]}`
+export const readText = (label: Pick<Label, 'integrity' | 'confidentiality'>) =>
+  `${writers[label.integrity]}${readers[label.confidentiality]}`
 
 /** Why a call waits, by the reason on the record. */
 const reasons: Readonly<Record<string, string>> = {
@@ -84,61 +83,40 @@ const approvers: Readonly<Record<string, string>> = {
 }
 
 /** Why the call waits, what its agent read before, what it does and may cost: a line each. */
-function factsOf(facts: Facts): readonly string[] {
-  const { approver, reason = '', label, sinks = [], isDestructive, mayCost } = facts
-  const why = reasons[reason] ?? reason
-  const sources =
-    label?.sources.map(({ from, integrity }) => `${from} (${writers[integrity]})`) ?? []
+export function factsOf({ approval, ...pause }: Partial<Pause> & Facts): readonly string[] {
+  const facts: Facts = { ...approval, ...pause, label: pause.label }
+  const { approver, reason = '', label, sinks = [], isDestructive, mayCost, outdatedRule } = facts
+  const sources = label?.sources.map((one) => `${one.from} (${writers[one.integrity]})`) ?? []
   const from = sources.length === 0 ? '' : ` from ${sources.join(', ')}`
   const does = [...sinks.map((one) => effects[one] ?? one), ...(isDestructive ? ['destroys'] : [])]
+  const { costNanoUsd, tokens } = mayCost ?? {}
   const cost = [
-    ...(mayCost?.costNanoUsd === undefined ? [] : [dollars(mayCost.costNanoUsd / 1e9)]),
-    ...(mayCost?.tokens === undefined ? [] : [`${mayCost.tokens} tokens`]),
-  ]
-  const lines = [
+    costNanoUsd !== undefined && dollars(costNanoUsd / 1e9),
+    tokens !== undefined && `${tokens} tokens`,
+  ].filter(Boolean)
+  const told = [
     lookAlikes(facts.input),
-    approver && `It asks because ${why}. ${approvers[approver] ?? ''}`.trim(),
+    approver && `It asks because ${reasons[reason] ?? reason}. ${approvers[approver] ?? ''}`.trim(),
     label && `It has read ${readText(label)}${from}.`,
     does.length > 0 && `It ${does.join(', ')}.`,
     facts.about,
     cost.length > 0 && `may cost up to ${cost.join(' and ')}`,
     facts.spent && `its run has spent ${facts.spent.tokens} tokens`,
-    facts.outdatedRule &&
-      `the tool was changed since ${facts.outdatedRule} was made, which holds no more`,
+    outdatedRule && `the tool was changed since ${outdatedRule} was made, which holds no more`,
   ]
-  return lines.flatMap((line) => (line ? [short(line, 2_000)] : []))
+  return told.flatMap((line) => (line ? [short(line, 2_000)] : []))
 }
-
-/** The same of a call that waits, as its session has it. */
-export const factsOfPause = ({ approval, label, about, input, spent }: Partial<Pause>) =>
-  factsOf({
-    ...approval,
-    ...defined({ input }),
-    label,
-    ...(about && { about }),
-    ...defined({ spent }),
-  })
 
 /** All that a person has to know before deciding about a call of the inbox: the arguments are whole. */
 export function described(entry: Entry): string {
-  const { id, state, tool, principal, agent, session, run, label, pause, decidedBy } = entry
-  const { approver, reason, rule } = entry
-  const { about, input, spent } = pause ?? {}
-  const lines = [
-    `${id}: ${state}${decidedBy ? `, by ${decidedBy.principal} (${decidedBy.role})` : ''}`,
-    `${tool}${pause ? ` with ${argumentsOf(pause.input, 2)}` : ''}`,
-    `asked by ${agent} for ${principal}, in ${session} ${run}`,
-    ...factsOf({
-      ...pause?.approval,
-      ...defined({ input }),
-      approver,
-      reason,
-      rule,
-      label,
-      ...(about && { about }),
-      ...defined({ spent }),
-    }),
-    `arguments ${entry.argsHash}`,
-  ]
-  return shown(lines.join('\n'))
+  const { id, state, tool, pause, decidedBy, approver, reason, label } = entry
+  return shown(
+    lines(
+      `${id}: ${state}${decidedBy ? `, by ${decidedBy.principal} (${decidedBy.role})` : ''}`,
+      `${tool}${pause ? ` with ${argumentsOf(pause.input, 2)}` : ''}`,
+      `asked by ${entry.agent} for ${entry.principal}, in ${entry.session} ${entry.run}`,
+      factsOf({ ...pause, ...defined({ approver, reason }), label }),
+      `arguments ${entry.argsHash}`,
+    ),
+  )
 }

@@ -1,5 +1,7 @@
 // isola audit list: who did what, when, at what cost.
-import { ApiError, mayPass, type Client, type Reply } from '../src/client/client.ts'
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { ApiError, mayPass, type Reply } from '../src/client/client.ts'
 import type {
   DeploymentEventData,
   DeploymentEventType,
@@ -7,38 +9,44 @@ import type {
   EventType,
 } from '../src/contracts/event.ts'
 import { noun, verb, type Context } from './command.ts'
-import { flag, sentOf, text, type Options } from './options.ts'
+import { flag, sentOf, text, UsageError } from './options.ts'
 import { dollars, jsonText, short, shown, time } from './text.ts'
-import { sleepUntil, untilStopped } from './until-stopped.ts'
-import { UsageError } from './usage.ts'
 import { rangeOptions } from './when.ts'
+
+export const sleepUntil = (ms: number, signal: AbortSignal): Promise<void> =>
+  pause(ms, undefined, { signal }).catch(() => {})
+
+/** Does work that goes on until Ctrl-C, or until the signal that a test gives. */
+export async function untilStopped(
+  given: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController()
+  const end = () => stop.abort()
+  process.on('SIGINT', end)
+  try {
+    await work(given ?? stop.signal)
+  } finally {
+    process.removeListener('SIGINT', end)
+  }
+}
 
 const everyMs = 2_000
 const pageRows = 500
 
 type Page = Reply<'GET /api/operator/audit'>
-type Record = Page['records'][number]
+type Entry = Page['records'][number]
 type Said = readonly unknown[]
 
 const costOf = (nanoUsd = 0) => (nanoUsd > 0 ? dollars(nanoUsd / 1e9) : undefined)
 const seconds = (ms: number | undefined) =>
   ms === undefined ? undefined : `${(ms / 1_000).toFixed(1)} s`
-const toolEnd = ({ tool, ok, code, durationMs }: EventData<'tool_finished'>): Said => [
-  tool,
-  ok ? 'ok' : code,
-  seconds(durationMs),
-]
 const agentEnd = ({
   agent,
   ...end
 }: EventData<'agent_result'> | EventData<'agent_error'>): Said => {
-  const { state, code, costEstimateUsd = 0 }: Ending = end
-  return [agent, state ?? code, costEstimateUsd > 0 ? dollars(costEstimateUsd) : undefined]
-}
-interface Ending {
-  readonly state?: string
-  readonly code?: string
-  readonly costEstimateUsd?: number
+  const { state, code, costEstimateUsd = 0 }: Partial<Record<string, unknown>> = end
+  return [agent, state ?? code, costOf(Number(costEstimateUsd) * 1e9)]
 }
 
 /** How far a yes goes, where it goes further than its call. */
@@ -80,7 +88,7 @@ const what: {
   ],
   model_substituted: ({ asked, provider, model }) => [`${provider}/${model}`, `for ${asked}`],
   tool_started: ({ tool }) => [tool],
-  tool_finished: toolEnd,
+  tool_finished: ({ tool, ok, code, durationMs }) => [tool, ok ? 'ok' : code, seconds(durationMs)],
   call_denied: ({ tool, reason, rule }) => [tool, reason, rule && `(${rule})`],
   call_decided: ({ tool, decision, owner, session, ...yes }) => [
     tool,
@@ -105,16 +113,16 @@ const what: {
   isolate_started: ({ plugin, costNanoUsd }) => [plugin, costOf(costNanoUsd)],
 }
 
-const brief = ({ request: _request, ...data }: Record['data']) =>
+const brief = ({ request: _request, ...data }: Entry['data']) =>
   Object.entries(data).flatMap(([key, value]) =>
     value === null ? [] : [`${key}=${short(value, 60)}`],
   )
 
 /** One event as a line: when, who, where, what. */
-export function line({ atMs, principal, session, agent, type, data }: Record): string {
+export function line({ atMs, principal, session, agent, type, data }: Entry): string {
   // The server checks the fields of each type; an event of another version may lack some.
   const known: object = what
-  const say: (data: Record['data']) => Said = Object.hasOwn(known, type)
+  const say: (data: Entry['data']) => Said = Object.hasOwn(known, type)
     ? Reflect.get(known, type)
     : brief
   const said = say(data).filter((part) => part || part === 0)
@@ -130,16 +138,10 @@ export function line({ atMs, principal, session, agent, type, data }: Record): s
 }
 
 /** Every record that arrived after `last`, however many: each once, in order. */
-interface Following {
-  readonly signal: AbortSignal
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
-  readonly onBroken: (error: Error) => void
-}
-
 async function* arrived(
-  request: Client['request'],
-  { query, last: from }: { readonly query: object; readonly last: number },
-  { signal, sleep, onBroken }: Following,
+  { request, stderr, sleep = sleepUntil }: Context,
+  query: object,
+  { last: from, signal }: { readonly last: number; readonly signal: AbortSignal },
 ) {
   let last = from
   while (!signal.aborted) {
@@ -151,7 +153,7 @@ async function* arrived(
       if (signal.aborted) return
       // The rest is a refusal, or a fault here.
       if (!(error instanceof ApiError && mayPass(error))) throw error
-      onBroken(error)
+      stderr.write(`${shown(error.message)} Trying again.\n`)
       page = { records: [], last }
     }
     yield* page.records
@@ -182,6 +184,11 @@ function outcomeHint(type = ''): string {
   return `${short(type)} is how something ended, not a type: ${where} shows it${more}.\n`
 }
 
+export function checkTail(tail: string): void {
+  if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
+    throw new UsageError(`--tail must be 1 to ${pageRows}.`)
+}
+
 const options = {
   tail: text('n', 'so many, 1 to 500; 100 unless set', { to: null }),
   ...rangeOptions,
@@ -193,21 +200,6 @@ const options = {
   trace: text('id', 'of one trace'),
   follow: flag('go on with what happens, until Ctrl-C; newest last', { to: null }),
   after: text('next', 'go on where the last list ended'),
-} as const satisfies Options
-
-async function followFrom(
-  { request, stderr, sleep = sleepUntil, signal: ended }: Context,
-  {
-    query,
-    last,
-    show,
-  }: { readonly query: object; readonly last: number; readonly show: (record: Record) => void },
-) {
-  const onBroken = ({ message }: Error) => stderr.write(`${shown(message)} Trying again.\n`)
-  await untilStopped(ended, async (signal) => {
-    const records = arrived(request, { query, last }, { signal, sleep, onBroken })
-    for await (const record of records) show(record)
-  })
 }
 
 export default noun('audit', {
@@ -216,27 +208,22 @@ export default noun('audit', {
       'Who did what, when, at what cost: the newest first, a moment after it happened. With --json one event a line.',
     options,
     async run(context) {
-      const { values, request, isJson, stdout } = context
-      const {
-        tail = '100',
-        follow,
-        since: _since,
-        until: _until,
-        after: _after,
-        ...filters
-      } = values
-      if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
-        throw new UsageError(`--tail must be 1 to ${pageRows}.`)
+      const { values, ask, isJson, stdout, signal: ended } = context
+      const { tail = '100', follow, since: _since, ...filters } = values
+      checkTail(tail)
       if (follow && (values.after !== undefined || values.until !== undefined))
         throw new UsageError('--follow shows what is new: leave out --after and --until.')
       const query = { ...sentOf(options, values), order: 'desc' as const, limit: tail }
-      const { records, next, last, sinceMs } = await request('GET /api/operator/audit', { query })
-      const show = (record: Record) =>
+      const { records, next, last, sinceMs } = await ask('GET /api/operator/audit', query)
+      const show = (record: Entry) =>
         stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
       if (follow) {
         // New records are added below, so the newest is the last line here.
         records.toReversed().forEach(show)
-        return followFrom(context, { query: { ...sentOf(options, filters) }, last, show })
+        return untilStopped(ended, async (signal) => {
+          const next = arrived(context, sentOf(options, filters), { last, signal })
+          for await (const record of next) show(record)
+        })
       }
       records.forEach(show)
       if (isJson) return

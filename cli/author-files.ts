@@ -1,4 +1,5 @@
-// The modules that a plugin and its tests are bundled with: files of the clone, or what `npm pack` made of them (scripts/pack.mjs).
+// The modules that a plugin and its tests are bundled with: files of the clone, or what `npm pack` made of them
+// (scripts/pack.mjs).
 import { resolve } from 'node:path'
 import { isClone } from '../scripts/toolchain.mjs'
 

@@ -1,14 +1,11 @@
 // isola chat: a conversation in the terminal, or one message a line from a pipe.
-import { defined } from '../src/contracts/defined.ts'
-import { compactSession, describeCompaction, describeContext, readContext } from './context.ts'
-import type { Client } from '../src/client/client.ts'
+import { compactSession, describeCompaction, describeContext, readContext } from './session.ts'
 import { openInput, type Lines } from './chat/input.ts'
 import { followRun, talk, type Chat, type Ending } from './chat/turn.ts'
 import { createView } from './chat/view.ts'
 import { command, type Context } from './command.ts'
-import { text, texts, type Options, type ValuesOf } from './options.ts'
+import { text, texts, type ValuesOf, near, UsageError } from './options.ts'
 import { messageOf, short, table } from './text.ts'
-import { near, UsageError } from './usage.ts'
 
 const slashCommands = {
   '/help': 'what there is',
@@ -27,28 +24,13 @@ const help = [
 ].join('\n')
 
 /** The session to talk in: a new one, or the one that was named. */
-async function openSession(
-  request: Client['request'],
-  {
-    session,
-    agent,
-    persona,
-  }: {
-    readonly session?: string | undefined
-    readonly agent?: string | undefined
-    readonly persona?: string | undefined
-  },
-) {
-  const spoken = persona === undefined ? {} : { persona }
-  if (session === undefined)
-    return request('POST /api/sessions', {
-      body: { ...defined({ agent }), ...spoken },
-    })
+async function openSession({ values, ask }: Context<Values>) {
+  const { session, agent, persona } = values
+  if (session === undefined) return ask('POST /api/sessions', { agent, persona })
   if (agent !== undefined)
     throw new UsageError('A session has its agent already: --session or --agent, not both.')
-  if (persona !== undefined)
-    await request('POST /api/sessions/:id', { params: { id: session }, body: { persona } })
-  return request('GET /api/sessions/:id', { params: { id: session } })
+  if (persona !== undefined) await ask('POST /api/sessions/:id', { persona }, [session])
+  return ask('GET /api/sessions/:id', undefined, [session])
 }
 
 const isLive = ({ state }: { readonly state: string }) =>
@@ -86,78 +68,61 @@ function createControls(chat: Pick<Chat, 'run' | 'session' | 'request' | 'view'>
 
 type Controls = ReturnType<typeof createControls>
 
-interface Talk {
-  readonly input: Lines
-  /** A run that was under way already. */
-  readonly live?: string | undefined
-}
-
 /** Requests about the session, with the text of each answer. */
-const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<boolean>>> = {
-  '/context': ({ request, session, view }) =>
-    told(view, readContext(request, session), describeContext),
-  '/compact': ({ request, session, view, model }) =>
-    told(view, compactSession(request, session, model), describeCompaction),
-  '/persona': ({ request, session: id, view }, persona) =>
-    persona === undefined
-      ? told(
-          view,
-          Promise.all([
-            request('GET /api/sessions/:id', { params: { id } }),
-            request('GET /api/personas'),
-          ]),
-          ([{ persona: spoken = 'that of your key, if it has one' }, { personas }]) =>
-            [
-              `Persona: ${spoken}. There are:`,
-              table(personas.map(({ name, description }) => [name, short(description, 80)])),
-            ].join('\n'),
-        )
-      : told(
-          view,
-          request('POST /api/sessions/:id', { params: { id }, body: { persona } }),
-          ({ persona: spoken = 'none' }) => `Persona: ${spoken}, from the next message on.`,
-        ),
-}
-
-async function told<T>(view: Chat['view'], answer: Promise<T>, describe: (value: T) => string) {
-  await answer.then(
-    (value) => view.note(describe(value)),
-    (error: Error) => view.note(`! ${error.message}`),
-  )
-  return true
+const requests: Readonly<Record<string, (chat: Chat, given?: string) => Promise<string>>> = {
+  '/context': async ({ request, session }) => describeContext(await readContext(request, session)),
+  '/compact': async ({ request, session, model }) =>
+    describeCompaction(await compactSession(request, session, model)),
+  async '/persona'({ request, session: id }, persona) {
+    const params = { id }
+    if (persona !== undefined) {
+      const now = await request('POST /api/sessions/:id', { params, body: { persona } })
+      return `Persona: ${now.persona ?? 'none'}, from the next message on.`
+    }
+    const [{ persona: spoken = 'that of your key, if it has one' }, { personas }] =
+      await Promise.all([
+        request('GET /api/sessions/:id', { params }),
+        request('GET /api/personas'),
+      ])
+    const rows = personas.map(({ name, description }) => [name, short(description, 80)])
+    return `Persona: ${spoken}. There are:\n${table(rows)}`
+  },
 }
 
 /** Runs a line that is a command; true, now or later, if it was a command. */
 function runSlash(
   line: string,
-  {
-    chat,
-    controls,
-    isTyped,
-  }: { readonly chat: Chat; readonly controls: Controls; readonly isTyped: boolean },
+  { chat, controls, isTyped }: { chat: Chat; controls: Controls; isTyped: boolean },
 ): boolean | Promise<boolean> {
+  const { note } = chat.view
   const word = line.trim()
   if (!/^\/[a-z]/.test(word)) return false
   const [name = '', given] = word.split(/\s+/)
   if (name === '/return') return false // the session knows it
   if (word === '/quit') controls.leave()
   else if (word === '/cancel') {
-    if (!controls.cancel()) chat.view.note('Nothing runs.')
+    if (!controls.cancel()) note('Nothing runs.')
   } else if (isTyped && chat.run) return false // an answer, or a message for later
-  else if (word === '/help') chat.view.note(help)
-  else if (word === '/session') chat.view.note(chat.session)
-  else if (Object.hasOwn(requests, name) && (name === word || name === '/persona'))
-    return requests[name]?.(chat, given) ?? false
-  else {
+  else if (word === '/help') note(help)
+  else if (word === '/session') note(chat.session)
+  else if (Object.hasOwn(requests, name) && (name === word || name === '/persona')) {
+    const failed = (error: unknown) => `! ${messageOf(error)}`
+    const said = requests[name]?.(chat, given).catch(failed)
+    return Promise.resolve(said).then((text = '') => (note(text), true))
+  } else {
     const meant = near(word, Object.keys(slashCommands))
-    chat.view.note(
-      `There is no ${word}. ${meant.length > 0 ? `Did you mean ${meant.join(' or ')}?` : '/help lists what there is.'}`,
-    )
+    const hint = meant.length > 0 ? `Did you mean ${meant.join(' or ')}?` : ''
+    note(`There is no ${word}. ${hint || '/help lists what there is.'}`)
   }
   return true
 }
 
-async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
+/** @param live A run that was under way already. */
+async function converse(
+  chat: Chat,
+  controls: Controls,
+  { input, live }: { readonly input: Lines; readonly live: string | undefined },
+) {
   let isWell = true
   const finish = ({ result, state }: Ending) =>
     (isWell &&= result?.success === true || state === 'completed')
@@ -192,11 +157,11 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
   return isWell && !chat.isUnanswered
 }
 
-async function run(context: Context<ValuesOf<typeof options>>) {
-  const { values, connect, request, isJson, env, stdout, stderr } = context
-  const tree = await openSession(request, values)
+async function run(context: Context<Values>) {
+  const { values, connect, request } = context
+  const tree = await openSession(context)
   // Each needs the others once something happens.
-  const view = createView({ stdout, stderr, isJson, env, isTyping: () => input.isTyping() })
+  const view = createView({ ...context, isTyping: () => input.isTyping() })
   const controls = createControls({
     request,
     view,
@@ -244,7 +209,8 @@ const options = {
   model: text('name', "instead of the agent's own"),
   persona: text('name', 'how it speaks in this session; none: as itself'),
   approve: texts('tool', 'ask before each call: a name, <plugin>__* or *'),
-} as const satisfies Options
+}
+type Values = ValuesOf<typeof options>
 
 export default command('chat', {
   usage: '[--agent <name>] [--session <id>] [--model <name>] [--persona <name>] [--approve <tool>]',

@@ -4,7 +4,7 @@ import type { Client, Reply, Request, Route } from '../src/client/client.ts'
 import type { WranglerProgram } from './deploy/wrangler.ts'
 import type { Option, Options, Sent, ValuesOf } from './options.ts'
 import { short } from './text.ts'
-import { argumentsIn } from './usage.ts'
+import { argumentsIn } from './options.ts'
 
 /** An input that may be a terminal. */
 export type Input = Readable & {
@@ -19,12 +19,16 @@ export interface Output {
 }
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** The process that a command runs in: environment, streams, and what a test puts in their place. */
-export interface Io {
-  readonly env: Env
+/** The streams of a person who is asked. */
+export interface Terminal {
   readonly stdin: Input
-  readonly stdout: Output
   readonly stderr: Output
+}
+
+/** The process that a command runs in: environment, streams, and what a test puts in their place. */
+export interface Io extends Terminal {
+  readonly env: Env
+  readonly stdout: Output
   readonly fetch?: typeof fetch
   /** Runs wrangler for `deploy`: in a process, unless a test does. */
   readonly wrangler?: WranglerProgram
@@ -46,20 +50,26 @@ type Asked<Of extends Route> =
     ? [fields?: Loose<Fields<Of>>, params?: readonly string[]]
     : [fields: Loose<Fields<Of>>, params?: readonly string[]]
 
+/** How a command tells its result. */
+export interface Telling {
+  readonly isJson: boolean
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Prints the result: the value with --json, else the text. */
+  readonly print: (value: unknown, text?: string) => void
+}
+
 /** The context of a command that runs. The frame has checked the number of arguments against the usage line. */
-export interface Context<Values = object, Args = readonly string[]> extends Io {
+export interface Context<Values = object, Args = readonly string[]> extends Io, Telling {
   readonly args: Args
   readonly values: Values
   /** The fields of a request that the options which were given fill. */
   readonly sent: () => Sent
-  readonly isJson: boolean
   /** The server, with its key. Throws where there is none. */
   readonly connect: () => Client
   readonly request: Client['request']
   /** Asks a route by the fields of its body or query. The arguments fill its parameters, unless `params` do. */
   readonly ask: <Of extends Route>(route: Of, ...asked: Asked<Of>) => Promise<Reply<Of>>
-  /** Prints the result: the value with --json, else the text. */
-  readonly print: (value: unknown, text?: string) => void
 }
 
 export const parametersIn = (route: string): readonly string[] =>
@@ -81,15 +91,15 @@ export const createAsk =
 /** Exit code; 0 if it is none. */
 type Outcome = number | void
 
-export interface Verb<All = Options> {
+export interface Verb {
   readonly usage: string
   /** The route of a verb that is one request. */
   readonly route?: Route
   readonly about?: string
-  readonly options?: All
+  readonly options?: Options
   /** The question before something is taken away. The verb then has --yes, and is refused without a terminal. */
-  asks?(context: Context<ValuesOf<All>, never>): string | Promise<string>
-  run(context: Context<ValuesOf<All>, never>): Outcome | Promise<Outcome>
+  asks?(context: Context<ValuesOf<Options>, never>): string | Promise<string>
+  run(context: Context<ValuesOf<Options>, never>): Outcome | Promise<Outcome>
 }
 
 /** A noun with verbs, or a command by itself. */

@@ -1,18 +1,18 @@
 // Questions to a person at a terminal; anything but yes is no.
 import { PassThrough, Writable } from 'node:stream'
-import type { Context, Io } from './command.ts'
-import { UsageError } from './usage.ts'
+import type { Io, Terminal } from './command.ts'
+import { UsageError } from './options.ts'
 
-/** The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no width. */
+/**
+ * The library asks a stream of Node for its width and its events; a test's only writes, and some terminals have no
+ * width.
+ */
 function streamOf(stderr: Io['stderr'] & { readonly columns?: number }): Writable {
   if (stderr.columns) return stderr as unknown as Writable
   return new Writable({ write: (chunk, _encoding, done) => (stderr.write(String(chunk)), done()) })
 }
 
-export async function confirm(
-  question: string,
-  { stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>,
-): Promise<boolean> {
+export async function confirm(question: string, { stdin, stderr }: Terminal): Promise<boolean> {
   // The library draws its frame anew at each key: what may be long stands above it, whole.
   const [last = '', ...before] = question.split('\n').toReversed()
   for (const line of before.toReversed()) stderr.write(`${line}\n`)
@@ -34,11 +34,7 @@ export async function confirm(
 
 /** Shows what it is about and asks, unless --yes stands for the answer. Throws without a terminal, and after a no. */
 export async function agree(
-  {
-    values,
-    stdin,
-    stderr,
-  }: Pick<Context<{ readonly yes?: boolean | undefined }>, 'values' | 'stdin' | 'stderr'>,
+  { values, stdin, stderr }: Terminal & { readonly values: { readonly yes?: boolean | undefined } },
   {
     text,
     question,

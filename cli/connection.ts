@@ -1,9 +1,27 @@
 // Which server, with which key.
+
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { root, isClone } from '../scripts/toolchain.mjs'
 import { ApiError, createClient, type Client } from '../src/client/client.ts'
 import { parseVars, readVarsText } from '../scripts/dev-vars.mjs'
-import { isClone, root } from '../scripts/toolchain.mjs'
 import type { Env } from './command.ts'
+
+/** The version of this command. */
+export const ownVersion = (): string =>
+  String(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version)
+
+/** The pages of a list, one after the other: each may say where to go on. */
+export async function* pagesOf<Of extends { readonly next?: string | undefined }>(
+  ask: (after?: string) => Promise<Of>,
+): AsyncGenerator<Of> {
+  let after: string | undefined
+  do {
+    const page: Of = await ask(after)
+    yield page
+    after = page.next
+  } while (after !== undefined)
+}
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 

@@ -6,13 +6,14 @@ import { defined } from '../src/contracts/defined.ts'
 import { root } from '../scripts/toolchain.mjs'
 import { newSecrets } from '../scripts/dev-vars.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from '../scripts/network.mjs'
-import { command, type Context } from './command.ts'
-import { flag, text, type Options, type ValuesOf } from './options.ts'
+import { command, type Context, type Io } from './command.ts'
+import { flag, text, type ValuesOf, UsageError } from './options.ts'
 import { createConnection } from './connection.ts'
-import type { DeployState, Parts } from './deploy/parts.ts'
+import type { DeployState, Parts } from './deploy/steps.ts'
 import { openKeys } from './deploy/secrets.ts'
 import { steps } from './deploy/steps.ts'
 import {
+  defaultFolder,
   planTenant,
   readConfig,
   tenantConfig,
@@ -20,8 +21,7 @@ import {
   type TenantPlan,
 } from './deploy/tenant.ts'
 import { createWrangler } from './deploy/wrangler.ts'
-import { UsageError } from './usage.ts'
-import { messageOf } from './text.ts'
+import { lines, messageOf } from './text.ts'
 
 const near = (path: string) => {
   const inside = relative(root, path)
@@ -55,14 +55,14 @@ async function rehearse({
     config: near(configPath),
     keys: near(keysPath),
   }
-  const text = [
+  const text = lines(
     `Worker         ${worker}`,
     `D1 database    ${names(databases)}: found or made, migrations applied`,
     `KV namespace   ${names(namespaces)}: found or made`,
     `Secrets        ${made.secrets.join(', ')}: made if missing, kept in ${made.keys}`,
     `Configuration  ${made.config}`,
     'Nothing was made. `wrangler deploy --dry-run` takes it.',
-  ].join('\n')
+  )
   print(made, text)
 }
 
@@ -88,18 +88,13 @@ async function runSteps(parts: Parts) {
   }
 }
 
-interface Settling extends Pick<Parts, 'state' | 'say'> {
-  readonly key: string | undefined
-  readonly io: Pick<Context, 'stdin' | 'stdout' | 'env'>
-}
-
 /** Which hosts the http tools may reach: a person at a terminal is asked once, for a new deployment. */
-async function settleNetwork({ state, key, say, io }: Settling) {
-  if (!key || !state.url) return []
+async function settleNetwork({ state, keys, say }: Parts, { stdin, stdout, env }: Io) {
+  const key = keys.get('ISOLA_OPERATOR_KEY')
+  if (!key || !state.url) return undefined
   const { request } = createConnection({ url: state.url, key })
-  const { stdin, stdout } = io
   // readline only writes to its output.
-  if (state.isNew && mayAsk(io))
+  if (state.isNew && mayAsk({ stdin, stdout, env }))
     await askForHosts({
       open: (allow) => request('POST /api/operator/http', { body: { allow } }),
       say,
@@ -107,19 +102,21 @@ async function settleNetwork({ state, key, say, io }: Settling) {
       stdout: stdout as NodeJS.WritableStream,
     })
   const network = await readNetwork(() => request('GET /api/operator/http')).catch(() => undefined)
-  return network ? [`Its network is ${networkLine(network)}.`] : []
+  return network && `Its network is ${networkLine(network)}.`
 }
 
 async function run(context: Context<ValuesOf<typeof options>>) {
-  const { values, env, print, isJson, stdin, stdout, stderr } = context
+  const { values, env, print, isJson, stderr } = context
   const waitMs = parseWait(values.wait)
-  const url = values.url
+  const { url, tenant, folder = defaultFolder, 'without-isolates': withoutIsolates } = values
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
     throw new UsageError('--url must be an http or https URL.')
   const config = await readConfig()
-  const folder = resolve(values.folder ?? join(root, '.isola'))
-  const withoutIsolates = values['without-isolates'] ?? false
-  const plan = planTenant(config, { tenant: values.tenant, folder, withoutIsolates })
+  const plan = planTenant(config, {
+    tenant,
+    folder: resolve(folder),
+    ...defined({ withoutIsolates }),
+  })
   const keys = openKeys(plan.keysPath)
   const secrets = new Set(keys.values())
   const wrangler = createWrangler({
@@ -132,20 +129,17 @@ async function run(context: Context<ValuesOf<typeof options>>) {
   const state: DeployState = { ids: {}, warnings: [], ...(url && { url: new URL(url).origin }) }
   const rotate = values['rotate-key'] ? ['ISOLA_OPERATOR_KEY'] : []
   const say = (line: string) => (isJson ? stderr.write(`${line}\n`) : print(undefined, line))
-  await runSteps({ config, plan, keys, secrets, wrangler, state, env, waitMs, rotate, say })
-  const { warnings } = state
+  const parts = { config, plan, keys, secrets, wrangler, state, env, waitMs, rotate, say }
+  await runSteps(parts)
+  const { warnings, account } = state
+  const { worker } = plan
   const where = near(plan.keysPath)
-  const key = keys.get('ISOLA_OPERATOR_KEY')
-  const network = await settleNetwork({ state, key, say, io: { stdin, stdout, env } })
-  const text = [
-    ...warnings.map((warning) => `! ${warning}`),
-    ...network,
-    `${plan.worker} is deployed: ${state.url}. Its keys are in ${where}: keep a copy elsewhere.`,
-  ].join('\n')
-  print(
-    { worker: plan.worker, url: state.url, account: state.account, keys: where, warnings },
-    text,
+  const text = lines(
+    warnings.map((warning) => `! ${warning}`),
+    await settleNetwork(parts, context),
+    `${worker} is deployed: ${state.url}. Its keys are in ${where}: keep a copy elsewhere.`,
   )
+  print({ worker, url: state.url, account, keys: where, warnings }, text)
 }
 
 const options = {
@@ -156,14 +150,17 @@ const options = {
   url: text('url', 'where it answers, if wrangler does not say'),
   wait: text('seconds', 'how long the check may take (60)'),
   folder: text('path', 'configuration and keys of tenants (.isola)'),
-} as const satisfies Options
+}
 
 export default command('deploy', {
   needsClone: true,
   usage:
-    '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
-  about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
-It may be run again at any time; after a failure it goes on with what is missing.`,
+    '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] ' +
+    '[--wait <seconds>] [--folder <path>]',
+  about:
+    'Makes or brings up to date one deployment: ' +
+    'Worker, D1 database, KV namespace, secrets, migrations, then a check.\n' +
+    'It may be run again at any time; after a failure it goes on with what is missing.',
   options,
   run,
 })

@@ -1,4 +1,5 @@
-// Documents from an address, as `isola knowledge add` fetches them. Neither the author of the address nor the page behind
+// Documents from an address, as `isola knowledge add` fetches them. Neither the author of the address nor the page
+// behind
 // it may have this machine or its network read.
 import { lookup } from 'node:dns/promises'
 import { isReachable, unreachableText, isPublicHost } from '../src/platform/outbound/types.ts'
@@ -18,7 +19,8 @@ const timeoutMs = 60_000
 
 /**
  * Fetches from a public host, or from one of this machine that an operator opened: so too on every redirect, and so too
- * the addresses that a name stands for. A name may stand for others a moment later; what then answers is still only read.
+ * the addresses that a name stands for. A name may stand for others a moment later; what then answers is still only
+ * read.
  */
 export async function fetchDocument(
   address: string,

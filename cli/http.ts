@@ -1,9 +1,8 @@
 // isola http list|allow|deny: which hosts the http tools may reach.
 import { openingHint } from '../scripts/network.mjs'
 import { noun, on, verb } from './command.ts'
-import { text } from './options.ts'
+import { text, UsageError } from './options.ts'
 import { lines } from './text.ts'
-import { UsageError } from './usage.ts'
 
 function toElsewhere(given: string, option: string): string {
   if (given === 'ask' || given === 'deny') return given

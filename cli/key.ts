@@ -1,9 +1,8 @@
 // isola key …: who may ask, and with which keys.
 import type { Reply } from '../src/client/client.ts'
-import { noun, on, verb, type Context } from './command.ts'
-import { flag, text, texts } from './options.ts'
+import { noun, on, verb, type Telling } from './command.ts'
+import { flag, text, texts, UsageError } from './options.ts'
 import { lines, listed, time } from './text.ts'
-import { UsageError } from './usage.ts'
 import { date, duration } from './when.ts'
 
 function toAmount(given: string, option: string): number {
@@ -42,15 +41,20 @@ function isSet(values: Readonly<Record<string, unknown>>, off: string, names: re
   return values[off] === true || other !== undefined
 }
 
-/** Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error output. */
+/**
+ * Prints the key alone to the standard output, so that `KEY=$(isola key add …)` holds it; remarks go to the error
+ * output.
+ */
 function tell(
   made: Reply<'POST /api/operator/keys'>,
-  { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,
+  { isJson, print, stderr }: Telling,
   ...more: readonly (string | false)[]
 ) {
   print(made, made.key)
   const { id, principal, role, expiresAtMs } = made
-  const first = `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.`
+  const first =
+    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ` +
+    `${endTime(expiresAtMs)}.`
   if (!isJson) stderr.write(`${lines(first, ...more)}\n`)
 }
 
@@ -70,7 +74,8 @@ export default noun('key', {
       '<principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
       '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--no-limit] [--persona <name>]\n' +
       '    [--expires-in 30d | --expires-at <date> | --no-expiry]\n' +
-      `  A user's key ends after ${userDays} days, and a new user has ${userDailyTokens} tokens a day, unless you say otherwise.\n` +
+      `  A user's key ends after ${userDays} days, and a new user has ${userDailyTokens} tokens a day, ` +
+      'unless you say otherwise.\n' +
       '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
       '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
     options: {
@@ -105,7 +110,8 @@ export default noun('key', {
           !hasEnd &&
           `It ends after ${userDays} days: --no-expiry, --expires-in and --expires-at say otherwise.`,
         isLimited &&
-          `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say otherwise, isola key change ${principal} later.`,
+          `It may use ${userDailyTokens} tokens a day: --daily-tokens, --daily-cost-usd and --no-limit say ` +
+            `otherwise, isola key change ${principal} later.`,
       )
     },
   }),

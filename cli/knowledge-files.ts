@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, normalize, sep } from 'node:path'
 import { readPdf } from './read-pdf.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from './options.ts'
 
 /** The content of a document: `text`, or `pages`. */
 interface ReadFile {

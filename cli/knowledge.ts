@@ -3,11 +3,10 @@ import type { Reply } from '../src/client/client.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { findDocuments, nameOf } from './knowledge-files.ts'
-import { isDeployment, scopeUsage, where, whereOf } from './memory-options.ts'
-import { dryRun, flag, text, type ValuesOf } from './options.ts'
-import { pagesOf } from './pages.ts'
+import { isDeployment, scopeUsage, where, whereOf } from './memory.ts'
+import { dryRun, flag, text, type ValuesOf, UsageError } from './options.ts'
+import { pagesOf } from './connection.ts'
 import { lines, listed, messageOf, short, shown, shownName, time } from './text.ts'
-import { UsageError } from './usage.ts'
 
 type Document = Reply<'GET /api/knowledge'>['documents'][number]
 
@@ -35,7 +34,8 @@ function described({ document, passages }: Reply<'GET /api/knowledge/:document'>
 }
 
 /**
- * The documents that are meant: by id, by name, all from under a folder, or by the file name that one of them has. Throws
+ * The documents that are meant: by id, by name, all from under a folder, or by the file name that one of them has.
+ * Throws
  * before anything is removed, if one is not there.
  */
 async function namedBy(context: Context<ValuesOf<typeof where>>) {
@@ -63,7 +63,8 @@ export default noun(
     add: verb({
       usage: `<file|folder|address> … ${scopeUsage} [--foreign] [--dry-run]`,
       about:
-        'Text, Markdown, HTML and PDF: files are yours (mine) unless you say --foreign, addresses are strangers’. What is there as it is, is left; what changed takes its place.',
+        'Text, Markdown, HTML and PDF: files are yours (mine) unless you say --foreign, addresses are ' +
+        'strangers’. What is there as it is, is left; what changed takes its place.',
       options: {
         ...where,
         foreign: flag('others wrote them: text of strangers, as everything from an address is'),

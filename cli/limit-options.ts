@@ -1,6 +1,5 @@
 // The limits of a run, as options of a command and as amounts that a person reads.
-import { text, type Options } from './options.ts'
-import { UsageError } from './usage.ts'
+import { sentOf, text, type Options, type ValuesOf, UsageError } from './options.ts'
 
 /** Each option with the limit that it names. */
 const limitsByOption = {
@@ -16,11 +15,19 @@ const limitsByOption = {
 } as const
 type OptionName = keyof typeof limitsByOption
 
+function toAmount(given: string, option: string): number {
+  const amount = given.trim() === '' ? Number.NaN : Number(given.trim().replace(/^\$/, ''))
+  if (Number.isFinite(amount)) return amount
+  throw new UsageError(`${option} must be a number, such as 40.`)
+}
+
 // The names are those of the limits.
 export const limitOptions = Object.fromEntries(
-  Object.entries(limitsByOption).map(([option, [, value, about]]) => [option, text(value, about)]),
+  Object.entries(limitsByOption).map(([option, [to, value, about]]) => [
+    option,
+    text(value, about, { to, read: toAmount }),
+  ]),
 ) as { readonly [Name in OptionName]: { readonly type: 'string' } } & Options
-export type LimitValues = { readonly [Name in OptionName]?: string | undefined }
 
 export const limitNames: readonly string[] = Object.keys(limitsByOption)
 
@@ -30,16 +37,9 @@ export const limitUsage = Object.entries(limitsByOption)
   .join(' ')
 
 /** The body of a change of limits; undefined where no limit was named. */
-export function limitsOf(values: LimitValues): Readonly<Record<string, number>> | undefined {
-  const given = Object.entries(limitsByOption).flatMap(([option, [limit]]) => {
-    const text = values[option as OptionName]?.trim()
-    if (text === undefined) return []
-    const amount = Number(text.replace(/^\$/, ''))
-    if (text === '' || !Number.isFinite(amount))
-      throw new UsageError(`--${option} must be a number, such as 40.`)
-    return [[limit, amount] as const]
-  })
-  return given.length === 0 ? undefined : Object.fromEntries(given)
+export function limitsOf(values: ValuesOf<typeof limitOptions>) {
+  const limits: Readonly<Record<string, number>> = sentOf(limitOptions, { ...values })
+  return Object.keys(limits).length === 0 ? undefined : limits
 }
 
 interface Reached {

@@ -3,18 +3,16 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createFaultReader } from '../scripts/start/readable-fault.mjs'
 import { logPath } from '../scripts/start/server-log.mjs'
 import { isClone } from '../scripts/toolchain.mjs'
-import audit, { line } from './audit.ts'
+import audit, { checkTail, line, sleepUntil, untilStopped } from './audit.ts'
 import { command, type Context } from './command.ts'
 import { findServer } from './connection.ts'
-import { flag, text, type Options, type ValuesOf } from './options.ts'
+import { flag, text, type ValuesOf } from './options.ts'
 import { jsonText, shown } from './text.ts'
-import { sleepUntil, untilStopped } from './until-stopped.ts'
-import { UsageError } from './usage.ts'
 
 const options = {
   follow: flag('go on with what comes, until Ctrl-C', { short: 'f' }),
   tail: text('n', 'so many lines, 1 to 500; 100 unless set'),
-} as const satisfies Options
+}
 type Logging = Context<ValuesOf<typeof options>>
 
 const everyMs = 500
@@ -22,10 +20,9 @@ const everyMs = 500
 const linesOf = (text: string) => text.split('\n').filter(Boolean)
 /** Half a line is read when it is whole. */
 const wholeLinesOf = (text: string) => text.slice(0, text.lastIndexOf('\n') + 1)
-const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
 
 /** A line of the file is when, and what was said: for a person a fault is one line, for a program all of it. */
-function createTeller({ isJson, stdout }: Pick<Logging, 'isJson' | 'stdout'>) {
+function createTeller({ isJson, stdout }: Logging) {
   const read = createFaultReader()
   return (kept: string) => {
     const [at = '', ...words] = kept.split(' ')
@@ -37,43 +34,42 @@ function createTeller({ isJson, stdout }: Pick<Logging, 'isJson' | 'stdout'>) {
   }
 }
 
+const textFrom = (path: string, from = 0) =>
+  existsSync(path) ? readFileSync(path).subarray(from).toString('utf8') : ''
+
 async function ofThisMachine(context: Logging, path: string, tail: number) {
   const tell = createTeller(context)
-  const sizeOf = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const before = textOf(`${path}.1`)
-  const text = readFrom(path, 0)
-  const now = context.values.follow ? wholeLinesOf(text) : text
+  const { values, signal, sleep = sleepUntil } = context
+  const before = textFrom(`${path}.1`)
+  const text = textFrom(path)
+  const now = values.follow ? wholeLinesOf(text) : text
   // Up to what was read, not to a size that was looked up at another moment: the server writes meanwhile.
   let readTo = Buffer.byteLength(now)
-  for (const kept of linesOf(before + now).slice(-tail)) tell(kept)
-  if (!context.values.follow) return
-  const { signal, sleep = sleepUntil } = context
+  linesOf(before + now)
+    .slice(-tail)
+    .forEach(tell)
+  if (!values.follow) return
   await untilStopped(signal, async (signal) => {
     while (!signal.aborted) {
       await sleep(everyMs, signal)
-      const size = sizeOf()
+      const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
       // A new file has begun: what the old one had last is in the one beside it.
-      const from = size < readTo ? 0 : readTo
-      if (size < readTo) linesOf(readFrom(`${path}.1`, readTo)).forEach(tell)
-      const text = readFrom(path, from)
-      const whole = wholeLinesOf(text)
+      const isNew = size < readTo
+      if (isNew) linesOf(textFrom(`${path}.1`, readTo)).forEach(tell)
+      const from = isNew ? 0 : readTo
+      const whole = wholeLinesOf(textFrom(path, from))
       readTo = from + Buffer.byteLength(whole)
       linesOf(whole).forEach(tell)
     }
   })
 }
 
-const readFrom = (path: string, from: number) =>
-  existsSync(path) ? readFileSync(path).subarray(from).toString('utf8') : ''
-
 /** The record, oldest first as a log is. */
-async function ofDeployment(context: Logging, tail: string) {
-  const { request, isJson, stdout, values } = context
+async function ofDeployment(context: Logging, limit: string) {
+  const { ask, isJson, stdout, values } = context
   if (values.follow)
-    return audit.verbs.list.run({ ...context, values: { follow: true, tail } } as never)
-  const { records } = await request('GET /api/operator/audit', {
-    query: { order: 'desc', limit: tail },
-  })
+    return audit.verbs.list.run({ ...context, values: { follow: true, tail: limit } } as never)
+  const { records } = await ask('GET /api/operator/audit', { order: 'desc', limit })
   for (const record of records.toReversed())
     stdout.write(`${isJson ? jsonText(record) : shown(line(record))}\n`)
   return undefined
@@ -82,21 +78,20 @@ async function ofDeployment(context: Logging, tail: string) {
 async function run(context: Logging) {
   const { env, values } = context
   const { tail = '100' } = values
-  const count = Number(tail)
-  if (!/^\d{1,3}$/.test(tail) || count < 1 || count > 500)
-    throw new UsageError('--tail must be 1 to 500.')
+  checkTail(tail)
   if (!isClone || !findServer(env).isLocal) return ofDeployment(context, tail)
   const path = logPath(env)
   if (!existsSync(path) && !values.follow)
     throw new Error(
       `No server has said anything in ${path}: start one with \`npm start\`, or name its ISOLA_STATE.`,
     )
-  return ofThisMachine(context, path, count)
+  return ofThisMachine(context, path, Number(tail))
 }
 
 export default command('logs', {
   about:
-    'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which operators and auditors may read.',
+    'What the local server said, oldest first (server.log in ISOLA_STATE); of a deployment its record, which ' +
+    'operators and auditors may read.',
   options,
   run,
 })

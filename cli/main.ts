@@ -5,22 +5,22 @@ import { ApiError, type Client } from '../src/client/client.ts'
 import { commands } from './commands.ts'
 import { createAsk, type Context, type Env, type Io, type Module, type Verb } from './command.ts'
 import { confirm } from './confirm.ts'
-import { createConnection, findServer, startHint } from './connection.ts'
+import { createConnection, findServer, startHint, ownVersion } from './connection.ts'
 import { helpOf, optionsOf, overview } from './help.ts'
 import { refuseKeptByNpm } from './npm-flags.ts'
-import { flag, sentOf, type Option, type Options } from './options.ts'
+import {
+  flag,
+  sentOf,
+  type Option,
+  type Options,
+  countArguments,
+  unknown,
+  UsageError,
+} from './options.ts'
 import { jsonText, messageOf, shown } from './text.ts'
-import { ownVersion } from './version.ts'
-import { countArguments, unknown, UsageError } from './usage.ts'
 
-/** The command that the first words name, or a noun whose verb is missing. */
-interface Found {
-  readonly module: Module
-  readonly verb?: Verb
-  readonly rest: readonly string[]
-}
-
-function find(modules: readonly Module[], [first = '', ...rest]: readonly string[]): Found {
+/** The command that the first words name; without a verb, a noun whose verb is missing. */
+function find(modules: readonly Module[], [first = '', ...rest]: readonly string[]) {
   const module = modules.find(({ noun, plural = `${noun}s` }) => first === noun || first === plural)
   if (!module) {
     const nouns = modules.map(({ noun }) => noun)
@@ -82,19 +82,15 @@ function checkArguments(verb: Verb, args: readonly string[]) {
   if (args.length > max) throw new UsageError(`${shown(args[max])} is one argument too many.`)
 }
 
-interface Parsed {
-  readonly values: Readonly<Record<string, unknown>>
-  readonly args: readonly string[]
-  readonly io: Io
-}
-
 /** The warnings of an answer. */
-function warningsIn(value: unknown): readonly string[] {
-  const { warnings } = (value ?? {}) as { readonly warnings?: unknown }
-  return Array.isArray(warnings) ? warnings.map(String) : []
-}
+const warningsIn = (value: unknown): readonly unknown[] =>
+  [Object(value).warnings].filter(Array.isArray).flat()
 
-async function runVerb(verb: Verb, { values, args, io }: Parsed): Promise<number> {
+async function runVerb(
+  verb: Verb,
+  { values, args }: ReturnType<typeof parse>,
+  io: Io,
+): Promise<number> {
   const isJson = values['json'] === true
   let connection: Client | undefined
   const connect = () => (connection ??= createConnection(findServer(io.env), io))
@@ -203,7 +199,7 @@ export async function main(
       throw new Error(
         `isola ${module.noun} needs a clone of the repository, which holds the Worker: run it there.`,
       )
-    return await runVerb(verb, { values, args, io })
+    return await runVerb(verb, { values, args }, io)
   } catch (error) {
     const { text, code } = explain(error, { usage, env: io.env })
     io.stderr.write(`${shown(text)}\n`)

@@ -1,13 +1,35 @@
 // isola memory …: what agents remember beyond their sessions.
-import { readFileSync } from 'node:fs'
+
 import type { Reply } from '../src/client/client.ts'
+import { flag, text, type ValuesOf, UsageError, dryRun } from './options.ts'
+import { readFileSync } from 'node:fs'
 import { defined } from '../src/contracts/defined.ts'
 import { noun, on, verb, type Context } from './command.ts'
-import { isDeployment, scopeUsage, where, whereOf } from './memory-options.ts'
-import { dryRun, flag, text, type Options, type ValuesOf } from './options.ts'
-import { pagesOf } from './pages.ts'
+import { pagesOf } from './connection.ts'
 import { jsonText, lines, listed, short, time } from './text.ts'
-import { UsageError } from './usage.ts'
+
+// Whose notes or documents a command is about.
+
+type Scope = Reply<'GET /api/memory/:note'>['scope']
+
+export const where = {
+  scope: text(undefined, 'principal, agent or deployment'),
+  agent: text('id', 'of scope agent: whose'),
+}
+export const isDeployment = {
+  deployment: flag("the deployment's, not your own", { to: 'scope', sends: 'deployment' }),
+}
+
+const scopes: readonly string[] = ['principal', 'agent', 'deployment'] satisfies readonly Scope[]
+
+/** The scope of the two options, for a query or a body. */
+export function whereOf({ scope, agent }: ValuesOf<typeof where>) {
+  if (scope !== undefined && !scopes.includes(scope))
+    throw new UsageError(`--scope is principal, agent or deployment, not ${scope}.`)
+  const of = scope ?? (agent === undefined ? undefined : 'agent')
+  return { scope: of as Scope | undefined, agent }
+}
+export const scopeUsage = '[--scope <scope>] [--agent <id>]'
 
 type Note = Reply<'GET /api/memory/:note'>
 
@@ -26,7 +48,8 @@ function described({ id, scope, agent, kind, speaker, caption, date, label, ...n
     date && `on ${date}`,
     caption && `[${caption}]`,
     note.text,
-    `written ${time(note.createdAtMs)}, changed ${time(note.updatedAtMs)}; ${label.integrity}, ${label.confidentiality}`,
+    `written ${time(note.createdAtMs)}, changed ${time(note.updatedAtMs)}; ${label.integrity}, ` +
+      `${label.confidentiality}`,
     note.origins.map(
       (one) =>
         `from ${Object.entries(one)
@@ -49,7 +72,7 @@ const forgetting = {
   session: text('id', 'what came from this session'),
   all: flag('everything (of the scope)'),
   everywhere: flag('also where your conversations quote the note'),
-} as const satisfies Options
+}
 
 /** Some conversations a request; the note itself is forgotten by the last. */
 async function forgetNote(
@@ -181,7 +204,8 @@ export default noun('memory', {
   import: verb({
     usage: `<file> ${scopeUsage} [--dry-run]`,
     about:
-      'Notes as JSON lines, such as export writes them. A note that is there already is merged; with `replaces` a note takes the place of that one.',
+      'Notes as JSON lines, such as export writes them. A note that is there already is merged; with ' +
+      '`replaces` a note takes the place of that one.',
     options: { ...where, ...dryRun },
     async run({ args: [file], values, ask, print }) {
       const written = readFileSync(file, 'utf8')

@@ -1,8 +1,7 @@
 // isola metrics show: how agents, tools and models did.
 import { noun, verb } from './command.ts'
-import { text } from './options.ts'
+import { text, UsageError } from './options.ts'
 import { dollars, listed } from './text.ts'
-import { UsageError } from './usage.ts'
 
 const hourMs = 3_600_000
 const percent = (share: number | undefined) =>

@@ -1,10 +1,11 @@
-// `npm run isola deploy --dry-run`: without `--` npm keeps the flag for itself, and what was to be a rehearsal is not one.
+// `npm run isola deploy --dry-run`: without `--` npm keeps the flag for itself, and what was to be a rehearsal is not
+// one.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../scripts/toolchain.mjs'
 import type { Env } from './command.ts'
 import type { Options } from './options.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from './options.ts'
 
 function textOf(path: string) {
   try {
@@ -46,7 +47,8 @@ export function refuseKeptByNpm(
   const words = isWhole ? [...argv, ...flags] : ['<command>', '…', ...flags]
   const settings = kept.map((name) => `npm_config_${name.replaceAll('-', '_')}`)
   throw new UsageError(
-    `Nothing was done: npm kept ${flags.join(', ')} for itself. Write -- in front of the command: npm run isola -- ${words.join(' ')}\n` +
+    `Nothing was done: npm kept ${flags.join(', ')} for itself. Write -- in front of the command: npm run ` +
+      `isola -- ${words.join(' ')}\n` +
       `(If you typed no such thing, your environment sets ${settings.join(', ')}.)`,
   )
 }

@@ -6,12 +6,11 @@ import { defined } from '../src/contracts/defined.ts'
 import type { PluginBundle } from '../src/runtime/catalog/types/plugin-bundle.ts'
 import { at } from './author-files.ts'
 import { verb } from './command.ts'
-import { flag, rehearsal, text } from './options.ts'
+import { flag, rehearsal, text, UsageError } from './options.ts'
 import { lineOf, nextOfUpdate, toolsOf, type Plugin } from './plugin-view.ts'
-import { signText } from './plugin-keys.ts'
+import { signText } from './trust.ts'
 import { scaffold } from './plugin-new.ts'
 import { lines, short } from './text.ts'
-import { UsageError } from './usage.ts'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
 const builder = () => import('./plugin-build.ts')
@@ -82,7 +81,8 @@ function told(plugin: Plugin, notes: readonly string[]) {
   if (update && state === 'enabled') {
     const asks = update.missing.map(({ text }) => short(text, 400)).join('; ')
     return lines(
-      `${id} ${version} goes on. ${update.version} (hash ${update.hash}) waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
+      `${id} ${version} goes on. ${update.version} (hash ${update.hash}) ` +
+        `waits${asks ? `: it asks for ${asks}` : ' for you to take it into use'}.`,
       // The line above already says that it waits, and why.
       noteLines(notes.filter((note) => !/, so it waits| goes on: isola /.test(note))),
       nextOfUpdate(id, update),
@@ -124,7 +124,8 @@ export const authorVerbs = {
   types: verb({
     usage: '<folder>',
     about:
-      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again after a change of a schema.',
+      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again ' +
+      'after a change of a schema.',
     async run({ args: [folder], print }) {
       const { writeTypes } = await typer()
       const files = await writeTypes(at(folder))
@@ -134,7 +135,8 @@ export const authorVerbs = {
   build: verb({
     usage: '<folder> [--out <file>]',
     about:
-      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
+      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not ' +
+      'run; for `schemas` it runs without network, files and settings.',
     options: {
       out: text('file', 'another name; a .zip, or a folder (ends with /), for who serves one'),
     },
@@ -158,9 +160,12 @@ export const authorVerbs = {
   test: verb({
     usage: '<folder>',
     about: [
-      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files and settings of this machine;',
-      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
-      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
+      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files ' +
+        'and settings of this machine;',
+      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder ' +
+        'nothing else runs: no configuration of vite,',
+      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm ' +
+        'install` runs there is up to you: --ignore-scripts.',
     ].join('\n'),
     async run({ args: [folder], ...io }) {
       const { testFolder } = await import('./plugin-test.ts')

@@ -58,10 +58,13 @@ const refuseForeign: Esbuild.Plugin = {
     build.onResolve({ filter: /.*/ }, ({ path, importer, kind }) => {
       if (path === 'isola/plugin') return { path, external: true }
       const isForeign = /^(node|cloudflare|workerd):/.test(path) || isBuiltin(path)
-      // A package named like a built-in of Node (`events`, `buffer`) may be installed; a `node:` import cannot be a package.
+      // A package named like a built-in of Node (`events`, `buffer`) may be installed; a `node:` import cannot be a
+      // package.
       if (!isForeign || kind === 'entry-point') return undefined
       const by = relative(build.initialOptions.absWorkingDir ?? '', importer)
-      const text = `${by} imports ${path}, which an island does not have. Use what the web platform has, or another package.`
+      const text =
+        `${by} imports ${path}, which an island does not have. Use what the web platform has, or another ` +
+        'package.'
       return { errors: [{ text }] }
     })
   },
@@ -102,8 +105,10 @@ const stayInside: Esbuild.Plugin = {
     build.onLoad({ filter: /.*/ }, ({ path, with: attributes }) => {
       if (isInside(folder, path) || isPackageModule(path, attributes)) return undefined
       const text = isInPackage(realpathSync(path))
-        ? `${relative(folder, path)} is no module of a package: from there come .js, .ts and .json, imported as what they are. Copy it into the folder.`
-        : `${relative(folder, path)} is outside of the plugin's folder. Copy it into the folder, or import it as a package.`
+        ? `${relative(folder, path)} is no module of a package: from there come .js, .ts and .json, imported as ` +
+          'what they are. Copy it into the folder.'
+        : `${relative(folder, path)} is outside of the plugin's folder. Copy it into the folder, or import it ` +
+          'as a package.'
       return { errors: [{ text }] }
     })
   },

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { root } from '../scripts/toolchain.mjs'
 import { authorFiles } from './author-files.ts'
 import { buildFolder, bundleModule, esbuild, pluginApi, withModules } from './plugin-build.ts'
-import type { Context } from './command.ts'
+import type { Telling } from './command.ts'
 import { runAlone } from './sandbox.ts'
 import type { BuiltPlugin } from './plugin-build.ts'
 
@@ -121,10 +121,7 @@ function told({ name, state, errors }: TestOutcome, map: SourceMap) {
 }
 
 /** @returns The exit code. Faults of the folder itself are printed before anything starts. */
-export async function testFolder(
-  given: string,
-  { print, isJson }: Pick<Context, 'print' | 'isJson'>,
-): Promise<number> {
+export async function testFolder(given: string, { print, isJson }: Telling): Promise<number> {
   const folder = resolve(given)
   const { bundle, hash } = await buildFolder(folder)
   const tests = await bundleTests(folder)

@@ -97,7 +97,8 @@ function find(reference: string, whole: unknown): unknown {
 export function inputTypes({ contributes: { tools } }: Pick<Manifest, 'contributes'>): string {
   const lines = tools.map(
     ({ name, description, input_schema: schema }) =>
-      `  ${commentOf({ description })}readonly ${nameOf(name)}: ${toType(schema, { whole: schema, partsLeft: maxParts })}`,
+      `  ${commentOf({ description })}readonly ${nameOf(name)}: ` +
+      `${toType(schema, { whole: schema, partsLeft: maxParts })}`,
   )
   return [
     '// Written by `isola plugin types` from plugin.yaml: do not edit.',

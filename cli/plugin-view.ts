@@ -68,7 +68,9 @@ export function shown(plugin: Plugin): string {
     versions.length > 0 && 'Versions:',
     versions.map(
       (one) =>
-        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${short(one.source, 300)} by ${short(one.installedBy, 100)} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
+        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ` +
+        `${short(one.source, 300)} by ${short(one.installedBy, 100)} at ` +
+        `${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
     ),
     update && [
       `Version ${update.version} waits, and ${version} goes on. ${nextOfUpdate(id, update)}`,
@@ -76,7 +78,8 @@ export function shown(plugin: Plugin): string {
     ],
     update && waits.size > 1 && `${waits.size - 1} older ones wait, too.`,
     plugin.isTold === false &&
-      `No operator has read what it tells models of itself, so models treat it as a stranger's text: isola plugin grant ${id}`,
+      `No operator has read what it tells models of itself, so models treat it as a stranger's text: isola ` +
+        `plugin grant ${id}`,
   )
 }
 
@@ -98,7 +101,7 @@ export function toolsOf(manifest: unknown): string[] {
   return [
     ...(routing ? [`Agents are told: ${short(routing, 300)}`] : []),
     ...(tools.length > 0 ? ['Tools:'] : []),
-    ...tools.map(({ name, description = '' }) => `  ${name}: ${short(description, 300)}`),
+    ...tools.map(({ name, description }) => `  ${name}: ${short(description, 300)}`),
   ]
 }
 

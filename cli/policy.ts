@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { Request } from '../src/client/client.ts'
 import { noun, on, verb } from './command.ts'
 import { confirm } from './confirm.ts'
-import { dryRun, text, texts, yes } from './options.ts'
+import { dryRun, text, texts, yes, UsageError } from './options.ts'
 import { lines, messageOf, shown } from './text.ts'
-import { UsageError } from './usage.ts'
 
 const whyUnread = (error: unknown) =>
   error instanceof Error && 'code' in error ? error.code : String(error)
@@ -86,8 +85,10 @@ export default noun(
     }),
     set: replacing('policy', {
       about:
-        'Replaces the policy by a YAML or JSON file; what it leaves out is as it ships. Says what changes, in order: "-" is gone,\n' +
-        '"+" is new, "<" moved from here, ">" moved to here. At a terminal it asks first. Holds for the next call, also in runs\n' +
+        'Replaces the policy by a YAML or JSON file; what it leaves out is as it ships. Says what changes, in ' +
+        'order: "-" is gone,\n' +
+        '"+" is new, "<" moved from here, ">" moved to here. At a terminal it asks first. Holds for the next ' +
+        'call, also in runs\n' +
         'that are under way.',
       kept: 'The policy is as it was.',
     }),
@@ -95,8 +96,10 @@ export default noun(
       usage: '--tool <tool> [options]',
       about:
         'Whether a call would be made, and which rule decides. Calls nothing.\n' +
-        'Rules of labels are tried with what the tool does (--sink egress|write|spend|message|code instead, more than once) and what was\n' +
-        "read before: --integrity and --confidentiality of all of it, or --read '<source>[,<integrity>[,<confidentiality>]]' for each source\n" +
+        'Rules of labels are tried with what the tool does (--sink egress|write|spend|message|code instead, ' +
+        'more than once) and what was\n' +
+        'read before: --integrity and --confidentiality of all of it, or --read ' +
+        "'<source>[,<integrity>[,<confidentiality>]]' for each source\n" +
         "(--read 'http__get news.example,stranger,public'). --url is where a call goes whose tool takes an address.",
       options: {
         tool: text(),
@@ -142,7 +145,8 @@ export const expose = noun('expose', {
   }),
   set: replacing('exposed', {
     about:
-      'Replaces the choice by a YAML or JSON file (docs/mcp.md); what it leaves out is as it ships: the orchestrator\n' +
+      'Replaces the choice by a YAML or JSON file (docs/mcp.md); what it leaves out is as it ships: the ' +
+      'orchestrator\n' +
       'alone. Nothing is offered that is not named. Says what changes; at a terminal it asks first.',
     kept: 'The choice is as it was.',
   }),

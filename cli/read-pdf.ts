@@ -14,7 +14,10 @@ interface PdfLimits {
   readonly timeoutMs?: number
 }
 
-/** In a thread of that process: plain JavaScript, since the packed command has one file. Its reader evaluates nothing of a PDF. */
+/**
+ * In a thread of that process: plain JavaScript, since the packed command has one file. Its reader evaluates nothing of
+ * a PDF.
+ */
 const reading = `
   import { parentPort, workerData } from 'node:worker_threads'
   const read = async () => {
@@ -41,7 +44,8 @@ const watching = `
     const chunks = []
     process.stdin.on('data', (chunk) => chunks.push(chunk)).once('end', () => {
       const workerData = { ...about, bytes: Uint8Array.from(Buffer.concat(chunks)) }
-      const thread = new Worker(reading, { eval: true, env: {}, stdout: true, stderr: true, workerData, resourceLimits: { maxOldGenerationSizeMb: heapMb } })
+      const thread = new Worker(reading, { eval: true, env: {}, stdout: true, stderr: true, workerData,
+        resourceLimits: { maxOldGenerationSizeMb: heapMb } })
       thread.once('message', end)
       thread.once('error', (error) => end({ problem: error.message }))
       thread.once('exit', () => end({ problem: 'its reader ended' }))
@@ -53,7 +57,10 @@ interface Answer {
   readonly problem?: string
 }
 
-/** Throws, in words for the person that named the file, if it cannot be read, takes too long or too much, or has no text. */
+/**
+ * Throws, in words for the person that named the file, if it cannot be read, takes too long or too much, or has no
+ * text.
+ */
 export async function readPdf(
   bytes: Uint8Array,
   { memoryMb = maxMemoryMb, timeoutMs = deadlineMs }: PdfLimits = {},

@@ -8,7 +8,7 @@ import {
   pausedText,
   todayText,
   type Schedule,
-} from './triggered-work.ts'
+} from './subscription.ts'
 import { noun, on, verb, type Context } from './command.ts'
 import {
   count,
@@ -18,11 +18,10 @@ import {
   texts,
   toJson,
   whose,
-  type Options,
   type ValuesOf,
+  UsageError,
 } from './options.ts'
 import { lines, listed, short, time } from './text.ts'
-import { UsageError } from './usage.ts'
 
 type Slot = Reply<'GET /api/schedules/:id/history'>['slots'][number]
 type Body = Request<'POST /api/schedules'>['body']
@@ -99,7 +98,7 @@ const ownOptions = {
     },
   ),
   ...dryRun,
-} as const satisfies Options
+}
 /** Options that are about another option have it beside them. */
 function checked({ values }: Context<ValuesOf<typeof ownOptions>>) {
   const { cron, zone, every, hours, at: moments, check } = values
@@ -161,7 +160,8 @@ export default noun('schedule', {
     usage:
       '[<task>] (--cron <expression> [--zone <zone>] | --every <minutes> | --at <moment>…) [options]',
     about:
-      'Has an agent do a task by the clock, or calls a tool. With --dry-run the next slots are printed, and nothing is made.',
+      'Has an agent do a task by the clock, or calls a tool. With --dry-run the next slots are printed, and ' +
+      'nothing is made.',
     options: {
       plugin: text('id', 'instead: what its manifest schedules, for you'),
       ...ownOptions,
@@ -173,7 +173,8 @@ export default noun('schedule', {
   edit: on('POST /api/schedules/:id', {
     usage: '<schedule> [<task>] [options]',
     about:
-      'Changes what is named. Its next slot changes only with its times, and none that is due is lost. With --dry-run it is only shown.',
+      'Changes what is named. Its next slot changes only with its times, and none that is due is lost. With ' +
+      '--dry-run it is only shown.',
     options: {
       without: texts('check|not-after|limits', undefined, { to: null, fields: withoutFields }),
       ...ownOptions,

@@ -1,8 +1,52 @@
 // isola secret …: values that plugins use and never see.
-import { noun, on, verb } from './command.ts'
-import { readHidden } from './secret/hidden-input.ts'
+
+import { type Input, type Terminal, noun, on, verb } from './command.ts'
 import { listed, short, time } from './text.ts'
-import { UsageError } from './usage.ts'
+import { UsageError } from './options.ts'
+
+// A value that the terminal does not show while a person types it.
+
+const maxChars = 64 * 1024
+
+/** @returns The line typed at a terminal, unseen, or all of a pipe or file without its last line break. */
+function readHidden(prompt: string, { stdin, stderr }: Terminal) {
+  return stdin.isTTY === true ? typed(prompt, { stdin, stderr }) : piped(stdin)
+}
+
+async function piped(stdin: Input) {
+  let text = ''
+  stdin.setEncoding('utf8')
+  for await (const chunk of stdin) {
+    text += chunk
+    if (text.length > maxChars) throw new Error('The value is longer than 16 KiB.')
+  }
+  return text.replace(/\r?\n$/, '')
+}
+
+function typed(prompt: string, { stdin, stderr }: Terminal) {
+  stderr.write(prompt)
+  stdin.setRawMode?.(true)
+  stdin.setEncoding('utf8')
+  stdin.resume()
+  return new Promise<string>((resolve, reject) => {
+    let text = ''
+    const end = (settle: () => void) => {
+      stdin.setRawMode?.(false)
+      stdin.pause()
+      stdin.off('data', read)
+      stderr.write('\n')
+      settle()
+    }
+    const read = (chunk: string) => {
+      for (const char of chunk) {
+        if (char === '\r' || char === '\n' || char === '\x04') return end(() => resolve(text))
+        if (char === '\x03') return end(() => reject(new Error('Cancelled: nothing was set.')))
+        text = char === '\x7f' || char === '\b' ? text.slice(0, -1) : text + char
+      }
+    }
+    stdin.on('data', read)
+  })
+}
 
 export default noun('secret', {
   set: on('POST /api/operator/secrets', {

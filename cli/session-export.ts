@@ -6,7 +6,7 @@ import { defined } from '../src/contracts/defined.ts'
 import type { Client } from '../src/client/client.ts'
 import { verb, type Output } from './command.ts'
 import { flag, text } from './options.ts'
-import { pagesOf } from './pages.ts'
+import { pagesOf } from './connection.ts'
 import { jsonText } from './text.ts'
 import { flatten, wholeTree } from './whole-tree.ts'
 

@@ -1,11 +1,72 @@
 // isola session …: conversations, their runs, and what fills the window of their model.
+
 import type { Client, Reply } from '../src/client/client.ts'
+import { dollars, lines, table, listed, short, time } from './text.ts'
 import { noun, on, verb } from './command.ts'
-import { describeCompaction, describeContext } from './context.ts'
 import { flag, rehearsal, text, whose } from './options.ts'
 import { exportSession } from './session-export.ts'
-import { dollars, lines, listed, short, time } from './text.ts'
 import { flatten, wholeTree, type Tree } from './whole-tree.ts'
+
+// The contents of a session's window, and the result of a compaction: for isola chat and isola session.
+
+/** The context that a model would be sent next. */
+export const readContext = (request: Client['request'], id: string) =>
+  request('GET /api/sessions/:id/context', { params: { id } })
+
+/** Compacts what was said, at rest. */
+export const compactSession = (request: Client['request'], id: string, model?: string) =>
+  request('POST /api/sessions/:id/compact', { params: { id }, body: model ? { model } : {} })
+
+const names: Readonly<Record<string, string>> = {
+  instructions: 'instructions',
+  added_by_plugins: 'added by plugins',
+  tools: 'tools',
+  user_messages: 'messages of the user',
+  assistant_messages: 'messages of the agent',
+  tool_results: 'results of tools',
+  cleared_results: 'results behind handles',
+  summary: 'summary of what was before',
+}
+const share = (part: number, whole: number) =>
+  whole > 0 ? `${Math.round((part / whole) * 100)} %` : ''
+
+export function describeContext(view: Reply<'GET /api/sessions/:id/context'>): string {
+  const { model, tokens, windowTokens, startTokens, targetTokens, parts, costUsd } = view
+  const whole = windowTokens ?? tokens
+  return lines(
+    table([
+      ['part', 'count', 'tokens', windowTokens === undefined ? 'of it' : 'of the window'],
+      ...parts.map(({ kind, tokens: own, count }) => [
+        names[kind] ?? kind,
+        count,
+        own,
+        share(own, whole),
+      ]),
+      ['in all', '', tokens, share(tokens, whole)],
+    ]),
+    model === undefined ? 'No model would answer.' : `The next request goes to ${model}.`,
+    windowTokens === undefined
+      ? 'How much it takes is not known: it is compacted when it is refused as too long, or on request.'
+      : `It takes ${windowTokens} tokens; from ${startTokens} on it is compacted, to ${targetTokens}.`,
+    costUsd &&
+      `It costs ${dollars(costUsd.input)}, with the longest answer ${dollars(costUsd.atMost)}.`,
+  )
+}
+
+export function describeCompaction({
+  compaction,
+}: Reply<'POST /api/sessions/:id/compact'>): string {
+  const { tokensBefore, tokensAfter, stage, by, left, costNanoUsd, callCostNanoUsd } = compaction
+  const how =
+    stage === 'results'
+      ? `${left.results} results of tools are behind handles`
+      : `${left.messages} messages are in a summary ${by === 'model' ? 'by the model' : 'by rule'}`
+  const spent = costNanoUsd > 0 ? ` It cost ${dollars(costNanoUsd / 1e9)}.` : ''
+  const next = callCostNanoUsd
+    ? ` The next request: ${dollars(callCostNanoUsd.before / 1e9)} before, ${dollars(callCostNanoUsd.after / 1e9)} now.`
+    : ''
+  return `${tokensBefore} tokens before, ${tokensAfter} now: ${how}.${spent}${next}`
+}
 
 /** Which agent has the conversation, or had it last. */
 function describeHandoff(handoff: Reply<'POST /api/sessions/:id/reclaim'>): string {
@@ -72,7 +133,8 @@ async function toCancel(request: Client['request'], id: string, only: string | u
 export default noun('session', {
   list: on('GET /api/sessions', {
     about:
-      "Your sessions, newest first, a moment after what happened in them. Those of sub-agents are in their parent's tree.",
+      'Your sessions, newest first, a moment after what happened in them. Those of sub-agents are in ' +
+      "their parent's tree.",
     options: {
       ...whose,
       agent: text('name', 'with this agent'),
@@ -95,13 +157,15 @@ export default noun('session', {
   context: on('GET /api/sessions/:id/context', {
     usage: '<session>',
     about:
-      'What fills the window of its model: instructions, tools, each kind of message, with tokens, and what the next request costs.',
+      'What fills the window of its model: instructions, tools, each kind of message, with tokens, and what ' +
+      'the next request costs.',
     says: describeContext,
   }),
   compact: on('POST /api/sessions/:id/compact', {
     usage: '<session>',
     about:
-      'Makes room in its window: a summary stands for what was said before. Nothing is lost; refused while a run is not over.',
+      'Makes room in its window: a summary stands for what was said before. Nothing is lost; refused while a ' +
+      'run is not over.',
     options: { model: text('name', 'that writes the summary') },
     sends: {},
     says: describeCompaction,
@@ -112,19 +176,16 @@ export default noun('session', {
     about:
       'Stops a run, or all that run or wait in it, sub-agents included. What ended stays as it ended.',
     options: { reason: text('text', 'shown with the run'), ...rehearsal },
-    async run({ args: [id, only], values, request, print, sent }) {
+    async run({ args: [id, only], values, request, ask, print, sent }) {
       const meant = await toCancel(request, id, only)
       const nothing = 'Nothing runs or waits in it.'
       if (values['dry-run']) {
         const told = meant.map(({ run, state, session }) => `${run}  ${state}  of ${session}`)
         return print(meant, told.length > 0 ? lines('Would be cancelled:', told) : nothing)
       }
-      const body = sent()
       const views = []
-      for (const { run, session } of meant) {
-        const params = { id: session, run }
-        views.push(await request('POST /api/sessions/:id/runs/:run/cancel', { params, body }))
-      }
+      for (const { run, session } of meant)
+        views.push(await ask('POST /api/sessions/:id/runs/:run/cancel', sent(), [session, run]))
       print(views, views.map(({ id: run, state }) => `${run}  ${state}`).join('\n') || nothing)
     },
   }),
@@ -139,13 +200,11 @@ export default noun('session', {
     about: 'Cancels what runs and deletes the session with its sub-agents.',
     options: rehearsal,
     asks: ({ args: [id] }) => `Delete ${short(id)}, its sub-agents and all they said?`,
-    async run({ args: [id], values, request, print }) {
-      if (values['dry-run']) {
-        const tree = await wholeTree(request, id)
-        return print(tree, `Would be deleted:\n${describe(tree)}`)
-      }
-      const gone = await request('DELETE /api/sessions/:id', { params: { id } })
-      print(gone, `${id} is deleted.`)
+    async run({ args: [id], values, request, ask, print }) {
+      if (!values['dry-run'])
+        return print(await ask('DELETE /api/sessions/:id'), `${id} is deleted.`)
+      const tree = await wholeTree(request, id)
+      print(tree, `Would be deleted:\n${describe(tree)}`)
     },
   }),
 })

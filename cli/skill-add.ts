@@ -1,12 +1,46 @@
 // isola skill add: sends the skills of a folder, a zip or a URL, one after the other.
-import { ApiError, type Reply, type Request } from '../src/client/client.ts'
+
+import { type Reply, ApiError, type Request } from '../src/client/client.ts'
+import { lines, short, shown } from './text.ts'
 import { at } from './author-files.ts'
 import { verb, type Io } from './command.ts'
 import { confirm } from './confirm.ts'
-import { dryRun, flag, text, texts } from './options.ts'
-import { changesText, isUrl, type Changes } from './skill-changes.ts'
-import { lines, short } from './text.ts'
-import { UsageError } from './usage.ts'
+import { dryRun, flag, text, texts, UsageError } from './options.ts'
+
+// The changes of another version of a skill, in lines, and the request that takes a version.
+
+export type Changes = NonNullable<Reply<'POST /api/operator/skills'>['skills'][number]['changes']>
+
+export const isUrl = (given: string) => /^https?:\/\//.test(given)
+
+/** Nothing of them is cut: a person takes only what is shown. */
+const countedText = (
+  head: string,
+  { added, removed, moved, ...change }: NonNullable<Changes['fields']>,
+) => [
+  `  ${head}: ${added - moved} lines new, ${removed - moved} ` +
+    `gone${moved > 0 ? `, ${moved} moved (< from here, > to here)` : ''}`,
+  ...change.lines.map((line) => `    ${shown(line)}`),
+]
+
+/** The changes of another version, in lines. */
+export function changesText(
+  name: string,
+  { from, description, kind, requires, fields, files }: Changes,
+) {
+  const told = [
+    description && [
+      `  description was: ${short(description.before, 1_024)}`,
+      `  description is:  ${short(description.after, 1_024)}`,
+    ],
+    kind && `  kind: ${kind.before}, now ${kind.after}`,
+    requires.added.map((one) => `  + requires ${one}`),
+    requires.removed.map((one) => `  - requires ${one}`),
+    fields && countedText('front matter as it is read', fields),
+    files.flatMap((file) => countedText(`${shown(file.path)} (${file.is})`, file)),
+  ]
+  return lines(`${name}, compared with ${from.slice(0, 12)}:`, lines(...told) || '  nothing')
+}
 
 type Body = Exclude<Request<'POST /api/operator/skills'>['body'], Blob>
 type Addition = Reply<'POST /api/operator/skills'>
@@ -51,7 +85,8 @@ export const add = verb({
   usage:
     '<folder, .zip or URL> [--skill <name>…] [--key <file>] [--look-alike] [--yes] [--dry-run]',
   about: [
-    'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and nothing of it is run.',
+    'Installs a skill, or all of a collection, which enables nothing. A folder or zip is read here, and ' +
+      'nothing of it is run.',
     'Over one that is enabled the new version is shown with what it changes, and taken into use if that is confirmed.',
   ].join('\n'),
   options: {

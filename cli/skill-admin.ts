@@ -1,13 +1,13 @@
 // isola skill add|update|enable|disable|remove: skills that are installed on the server.
 import { on, verb, type Context } from './command.ts'
 import { agree } from './confirm.ts'
-import { dryRun, rehearsal, yes } from './options.ts'
-import { add } from './skill-add.ts'
-import { changesText, isUrl, type Changes } from './skill-changes.ts'
+import { dryRun, rehearsal, yes, UsageError } from './options.ts'
+import { add, changesText, isUrl, type Changes } from './skill-add.ts'
 import { lines } from './text.ts'
-import { UsageError } from './usage.ts'
 
-/** The version of a hash; else the newest that waits; else what is there now where it came from: not on the server yet. */
+/**
+ * The version of a hash; else the newest that waits; else what is there now where it came from: not on the server yet.
+ */
 async function nextOf(
   { ask }: Pick<Context, 'ask'>,
   skill: string,
@@ -43,7 +43,8 @@ export const adminVerbs = {
   enable: verb({
     usage: '<name> [<hash>]',
     about:
-      'Lets it be found and loaded: in the version of this hash (12 digits or more, as show prints them), and in no other; else in the one that it has now.',
+      'Lets it be found and loaded: in the version of this hash (12 digits or more, as show prints them), and ' +
+      'in no other; else in the one that it has now.',
     async run({ args: [skill, start], ask, print }) {
       if (start !== undefined && !/^[0-9a-f]{12,64}$/.test(start))
         throw new UsageError(
@@ -60,7 +61,8 @@ export const adminVerbs = {
             `<hash>: ${start} names more than one version of ${skill}: all 64 digits are in its --json.`,
           )
       }
-      // Without <hash> it is whichever version there is at this moment; in both cases none that arrives after it was loaded.
+      // Without <hash> it is whichever version there is at this moment; in both cases none that arrives after it was
+      // loaded.
       const done = await ask('POST /api/operator/skills/:skill/enable', { hash })
       print({ hash, ...done }, lines(`${skill} is enabled in version ${hash}.`, done.notes))
     },
@@ -73,7 +75,8 @@ export const adminVerbs = {
   update: verb({
     usage: '<name> [<hash>] [--yes] [--dry-run]',
     about:
-      'Shows what a version that waits changes, and takes it into use; the newest, or that of a hash. One that came from an address is looked for there.',
+      'Shows what a version that waits changes, and takes it into use; the newest, or that of a hash. One ' +
+      'that came from an address is looked for there.',
     options: { ...yes, ...dryRun },
     async run(context) {
       const { args, values, ask, print } = context

@@ -1,9 +1,10 @@
-// isola skill drafts|draft|promote|discard: skills that agents wrote, which nothing finds or loads until one is promoted.
+// isola skill drafts|draft|promote|discard: skills that agents wrote, which nothing finds or loads until one is
+// promoted.
 import type { Reply } from '../src/client/client.ts'
 import { on, verb } from './command.ts'
 import { agree } from './confirm.ts'
 import { flag, yes } from './options.ts'
-import { changesText } from './skill-changes.ts'
+import { changesText } from './skill-add.ts'
 import { lines, listed, short, shown, time } from './text.ts'
 
 type Draft = Reply<'GET /api/operator/skill-drafts/:draft'>
@@ -25,14 +26,16 @@ function described(draft: Draft): string {
   return lines(
     Object.entries(files).flatMap(([path, text]) => [short(path), barred(text), '']),
     `${id}: ${short(name)}, ${state}, version ${hash.slice(0, 12)}`,
-    `  written ${count} ${count === 1 ? 'time' : 'times'}, last ${time(draft.lastAtMs)}; this text in a run of ${short(principal)}`,
+    `  written ${count} ${count === 1 ? 'time' : 'times'}, last ${time(draft.lastAtMs)}; this text in a run ` +
+      `of ${short(principal)}`,
     `  its writer had read: ${labelText(label)}`,
     label.integrity === 'stranger' && '  A stranger can have had a say in every line of it.',
     isPrivate &&
       `  It may quote what is private to ${short(principal)}, and the agents of all principals would read it.`,
     writings.map((one) => `  ${writingText(one)}`),
     `  requires ${requires.map((each) => short(each)).join(', ') || 'nothing'}`,
-    '  Promoted, it is a community skill, off until it is enabled. Then agents find it and read it as a stranger’s text; nothing of it runs.',
+    '  Promoted, it is a community skill, off until it is enabled. Then agents find it and read it as a ' +
+      'stranger’s text; nothing of it runs.',
   )
 }
 

@@ -14,7 +14,7 @@ import { checkDistinct, checkPath } from '../src/features/plugins/admission/arch
 import { collectSkills } from '../src/features/plugins/admission/collect-skills.ts'
 import { readSkills } from '../src/features/plugins/admission/read-skills.ts'
 import { readBundle } from '../src/features/skills/admission/read-bundle.ts'
-import { signText } from './plugin-keys.ts'
+import { signText } from './trust.ts'
 
 /** Skills that were read here, with their source. */
 interface LocalSkills {

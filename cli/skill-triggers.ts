@@ -1,4 +1,5 @@
-// Phrases that must find a skill, and phrases that must not: `triggers.yaml` in its folder, as `isola skill test` runs it.
+// Phrases that must find a skill, and phrases that must not: `triggers.yaml` in its folder, as `isola skill test` runs
+// it.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SkillSource, SkillText } from '../src/runtime/catalog/types/skill.ts'

@@ -1,14 +1,36 @@
-// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: skills of the server.
+// isola skill validate|test: skills in folders of this machine, without a server. list|show|export: skills of the
+// server.
 // Drafts of agents are in skill-drafts.ts.
-import { dirname } from 'node:path'
+
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve, sep } from 'node:path'
 import type { Reply } from '../src/client/client.ts'
 import { at } from './author-files.ts'
 import { noun, on, verb } from './command.ts'
-import { writeFolder } from './skill-export.ts'
 import { draftVerbs } from './skill-drafts.ts'
 import type { SkillFile } from './skill-folders.ts'
 import { adminVerbs } from './skill-admin.ts'
 import { lines, listed, short, time } from './text.ts'
+
+// isola skill export: the files of a skill of the server, as a folder here.
+
+/**
+ * Writes files below a folder that is not there yet. Throws, before anything is written, for a path that leads out of
+ * it.
+ *
+ * @returns The paths.
+ */
+function writeFolder(folder: string, files: Readonly<Record<string, string>>) {
+  if (existsSync(folder)) throw new Error(`${folder} is there already: name another folder`)
+  const paths = Object.keys(files).toSorted()
+  const wrong = paths.find((path) => !resolve(folder, path).startsWith(resolve(folder) + sep))
+  if (wrong !== undefined) throw new Error(`the server names a file outside of the skill: ${wrong}`)
+  for (const path of paths) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), files[path] ?? '', { flag: 'wx' })
+  }
+  return paths
+}
 
 type Skill = Reply<'GET /api/operator/skills'>['skills'][number]
 
@@ -74,7 +96,8 @@ export default noun('skill', {
   test: verb({
     usage: '<folder…>',
     about: [
-      'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these folders: whether each',
+      'Tries the phrases of triggers.yaml (finds: […], misses: […]) of every skill in and under these ' +
+        'folders: whether each',
       'finds its skill among these and those that ship, or misses it. 1 if one does not, or a skill has no phrases.',
     ].join('\n'),
     async run({ args: folders, print }) {
@@ -86,11 +109,16 @@ export default noun('skill', {
           .filter(({ ok }) => !ok)
           .map(({ kind, phrase, found }) => {
             const instead = found.length > 0 ? found.join(', ') : 'nothing'
-            return `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ${instead})`
+            return (
+              `${name} ${kind === 'finds' ? 'is not found by' : 'must not be found by'}: ${phrase} (finds ` +
+              `${instead})`
+            )
           }),
       ])
       const [finds, misses] = [rateOf(tried, 'finds'), rateOf(tried, 'misses')]
-      const sum = `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as they must.`
+      const sum =
+        `${finds.right} of ${finds.of} phrases find their skill, ${misses.right} of ${misses.of} miss it as ` +
+        'they must.'
       print({ skills: tried, finds, misses }, lines(told, sum))
       const isWrong = tried.some(({ problem, phrases }) => problem ?? phrases.some(({ ok }) => !ok))
       return isWrong ? 1 : 0
@@ -99,8 +127,10 @@ export default noun('skill', {
   validate: verb({
     usage: '<folder…>',
     about: [
-      'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what `skill add` would',
-      'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and something of it',
+      'Reads every SKILL.md in and under these folders as the AgentSkills specification says, and says what ' +
+        '`skill add` would',
+      'refuse. An error: it is not loaded; a warning: it is loaded, and not valid; a note: it is valid, and ' +
+        'something of it',
       'has no effect. 1 if one is not valid.',
     ].join('\n'),
     async run({ args: folders, print }) {
@@ -135,7 +165,9 @@ export default noun('skill', {
           ({ severity, field, message }) => `  ${severity}: ${field ? `${field} ` : ''}${message}`,
         ),
       ])
-      const sum = `${files.length} read, ${files.filter(({ loaded }) => loaded).length} loaded, ${files.length - wrong.length} valid.`
+      const sum =
+        `${files.length} read, ${files.filter(({ loaded }) => loaded).length} loaded, ` +
+        `${files.length - wrong.length} valid.`
       print(files, lines(told, '', sum))
       return wrong.length > 0 ? 1 : 0
     },

@@ -1,9 +1,8 @@
 // isola status: which server answers, as whom, with which model, and what the day has left.
 import type { Reply } from '../src/client/client.ts'
-import { command, type Context } from './command.ts'
-import { findServer, unless } from './connection.ts'
-import { short } from './text.ts'
-import { ownVersion } from './version.ts'
+import { command } from './command.ts'
+import { findServer, unless, ownVersion } from './connection.ts'
+import { lines, short } from './text.ts'
 
 type Status = Reply<'GET /api/status'>
 type Health = Reply<'GET /api/operator/health'>
@@ -39,26 +38,24 @@ function healthText({ status, plugins, incidents, models, secrets }: Health): st
     : `${status}: ${wrong.join('; ')} (isola doctor)`
 }
 
-async function run({ request, print, env }: Context) {
-  const { url } = findServer(env)
-  const status = await request('GET /api/status')
-  // Only operators and auditors may know how the deployment is.
-  const health = await request('GET /api/operator/health').catch(unless(403))
-  const own = ownVersion()
-  const other = status.version === own ? '' : ` (this command is ${own})`
-  const lines = [
-    ['server', `${url} answers, version ${status.version}${other}`],
-    ['you', `${status.principal} (${status.role})`],
-    ['model', status.model ?? 'none: set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL'],
-    ['today', dayText(status)],
-    ...(health ? [['health', healthText(health)]] : []),
-  ]
-  const text = lines.map(([name = '', value]) => `${name.padEnd(7)} ${value}`).join('\n')
-  print({ url, ...status, ...(health && { health }) }, text)
-}
-
 export default command('status', {
   about:
-    'Which server answers, its version and model, who you are there, and what your day has left. For operators and auditors its health, too.',
-  run,
+    'Which server answers, its version and model, who you are there, and what your day has left. For ' +
+    'operators and auditors its health, too.',
+  async run({ ask, print, env }) {
+    const { url } = findServer(env)
+    const status = await ask('GET /api/status')
+    // Only operators and auditors may know how the deployment is.
+    const health = await ask('GET /api/operator/health').catch(unless(403))
+    const own = ownVersion()
+    const other = status.version === own ? '' : ` (this command is ${own})`
+    const text = lines(
+      `server  ${url} answers, version ${status.version}${other}`,
+      `you     ${status.principal} (${status.role})`,
+      `model   ${status.model ?? 'none: set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL'}`,
+      `today   ${dayText(status)}`,
+      health && `health  ${healthText(health)}`,
+    )
+    print({ url, ...status, health }, text)
+  },
 })

@@ -3,7 +3,8 @@ import { jsonWithCodes, linesWithCodes } from '../src/contracts/visible-text.ts'
 
 /**
  * Text as a terminal may show it: control characters and hidden characters are written as their codes (line
- * breaks and tabs stay). What a model, a tool or a web page says must not move the cursor, set the title or write to the
+ * breaks and tabs stay). What a model, a tool or a web page says must not move the cursor, set the title or write to
+ * the
  * clipboard, and a name in a list is the name that it looks like.
  */
 export const shown = (text: unknown): string =>
@@ -31,7 +32,9 @@ export function short(value: unknown, max = 160): string {
   return line.length > max ? `${line.slice(0, max - 1)}…` : line
 }
 
-/** Rows in columns that line up; the first row is the head. Nothing is cut: a cell that may be long, its row shortens. */
+/**
+ * Rows in columns that line up; the first row is the head. Nothing is cut: a cell that may be long, its row shortens.
+ */
 export function table(rows: readonly (readonly unknown[])[]): string {
   const cells = rows.map((row) => row.map((cell) => short(cell ?? '', Infinity)))
   const widths = (cells[0] ?? []).map((_, column) =>

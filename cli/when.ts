@@ -1,6 +1,5 @@
 // Times on a command line: 2h, 1d, 30m, or a date.
-import { text, type Options } from './options.ts'
-import { UsageError } from './usage.ts'
+import { text, UsageError } from './options.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -61,4 +60,4 @@ export function moment(text: string, option: string, nowMs = Date.now()): number
 export const rangeOptions = {
   since: text('when', 'from then on: 30m, 2h, 7d ago, or a date', { read: moment }),
   until: text('when', 'before then', { read: moment }),
-} as const satisfies Options
+}

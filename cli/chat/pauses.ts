@@ -1,9 +1,10 @@
 // Calls that wait for a person: shown, asked about, settled.
 import { ApiError, type Client } from '../../src/client/client.ts'
-import { argumentsOf, factsOfPause } from '../approval-text.ts'
+import { defined } from '../../src/contracts/defined.ts'
+import { argumentsOf, factsOf } from '../approval-text.ts'
 import { short } from '../text.ts'
 import type { Tree } from '../whole-tree.ts'
-import type { Decided, Decision, Pause, Person } from './person.ts'
+import type { Decided, Decision, Pause, Person } from './questions.ts'
 import { decideAsks } from './questions.ts'
 
 /** A pause, with whose it is. */
@@ -29,35 +30,31 @@ export function waitingIn({ id, runs, children }: Sessions): Waiting[] {
   return [...own.filter(({ pause }) => pause.kind !== 'session'), ...children.flatMap(waitingIn)]
 }
 
+const isYes = (text: string) => /^y(es)?$/i.test(text)
 const isNo = (text: string | undefined) => /^no?$/i.test(text?.trim() ?? '')
 
 /** Why nothing was answered, where the input is a pipe. */
 const ended = 'The input of the chat had ended, so no person answered.'
 
 /** The decision that a person's words make about a waiting call; `undefined`: no person is there. */
-function decisionFor(
-  { call, kind, argsHash }: Pick<Pause, 'call' | 'kind' | 'argsHash'>,
-  words?: string,
-): Decision {
+function decisionFor({ call, kind, argsHash }: Pause, words?: string): Decision {
   const text = words?.trim()
-  if (kind === 'question') {
-    return words === undefined
-      ? { call, decision: 'deny', message: 'No person is there to answer.' }
-      : { call, decision: 'result', output: text ?? '' }
-  }
+  const deny = (message?: string): Decision => ({ call, decision: 'deny', ...defined({ message }) })
+  if (kind === 'question')
+    return text === undefined
+      ? deny('No person is there to answer.')
+      : { call, decision: 'result', output: text }
+  if (kind !== 'approval' && kind !== 'budget')
+    return { call, decision: 'error', message: 'This client runs no tools.' }
+  if (text === undefined) return deny(kind === 'budget' ? ended : 'No person is there to decide.')
   // A suspected loop goes on with a yes.
-  if (kind === 'budget' && text === undefined) return { call, decision: 'deny', message: ended }
-  if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { call, decision: 'deny' }
-  if (kind === 'budget') return { call, decision: 'approve' }
-  if (kind !== 'approval') return { call, decision: 'error', message: 'This client runs no tools.' }
-  if (text === undefined)
-    return { call, decision: 'deny', message: 'No person is there to decide.' }
+  if (kind === 'budget') return isYes(text) ? { call, decision: 'approve' } : deny()
   // An approval holds for the arguments that were shown, so the hash goes with it.
   const approve = { call, decision: 'approve', argsHash } as const
-  if (/^y(es)?$/i.test(text)) return approve
+  if (isYes(text)) return approve
   if (/^s(ession)?$/i.test(text)) return { ...approve, also: 'session' }
   if (/^a(lways)?$/i.test(text)) return { ...approve, also: 'always' }
-  return { call, decision: 'deny', ...(text !== '' && !isNo(text) && { message: text }) }
+  return deny(text === '' || isNo(text) ? undefined : text)
 }
 
 /** The question, as it is put to a person. */
@@ -67,7 +64,7 @@ export function questionOf(pause: Pick<Pause, 'kind' | 'tool' | 'input'> & Parti
   if (kind === 'question')
     return { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
   const asked = `? ${tool} wants to run with ${argumentsOf(input)}`
-  return { text: [asked, ...factsOfPause(pause)].join('\n  '), prompt: approvalPrompt }
+  return { text: [asked, ...factsOf(pause)].join('\n  '), prompt: approvalPrompt }
 }
 
 /** A rule holds for exactly these arguments, in this session or wherever this agent works for this principal. */
@@ -81,47 +78,45 @@ function amountOf(words: string): number | undefined {
   return amount > 0 ? amount : undefined
 }
 
-/** Asks until there is a limit or a no: a slip neither ends the run nor allows it more than was meant. Costs are US dollars. */
-async function decideLimit(
-  { call, limit }: { readonly call: string; readonly limit: string },
-  { ask, note, signal }: Person,
-): Promise<Decided> {
+/**
+ * Asks until there is a limit or a no: a slip neither ends the run nor allows it more than was meant. Costs are US
+ * dollars.
+ */
+async function decideLimit(pause: Pause, limit: string, person: Person): Promise<Decided> {
   for (;;) {
-    const words = await ask('a new limit, or no> ')
-    if (signal.aborted) return { isUnanswered: false }
-    if (words === undefined || /^no?$/i.test(words.trim()))
-      return {
-        decision: { call, decision: 'deny', ...(words === undefined && { message: ended }) },
-        isUnanswered: words === undefined,
-      }
+    const words = await person.ask('a new limit, or no> ')
+    if (person.signal.aborted) return { isUnanswered: false }
+    if (words === undefined || isNo(words))
+      return { decision: decisionFor(pause, words), isUnanswered: words === undefined }
     const amount = amountOf(words)
     if (amount !== undefined)
       return { limit: { [limit.replace('NanoUsd', 'Usd')]: amount }, isUnanswered: false }
-    note(`! ${short(words, 40) || 'Nothing'} is no limit: a number such as 40 or 2.5, or no.`)
+    person.note(
+      `! ${short(words, 40) || 'Nothing'} is no limit: a number such as 40 or 2.5, or no.`,
+    )
   }
 }
 
 /** Decides about one waiting call; no decision if the person left. */
 async function decide(pause: Pause, person: Person): Promise<Decided> {
   const { ask, note, signal } = person
-  const { call, asks, asksHash, tool } = pause
-  if (pause.kind === 'question' && asks)
-    return decideAsks({ call, tool, asks, ...(asksHash && { asksHash }) }, { ask, note, signal })
+  if (pause.kind === 'question' && pause.asks) return decideAsks(pause, person)
   if (pause.kind === 'client_tool') return { decision: decisionFor(pause), isUnanswered: false }
   const { text, prompt } = questionOf(pause)
   note(text)
   const { limit } = pause.reached ?? {}
-  if (limit) return decideLimit({ call, limit }, { ask, note, signal })
+  if (limit) return decideLimit(pause, limit, person)
   const words = await ask(prompt)
   const why =
     person.isTerminal && pause.kind === 'approval' && isNo(words) && !signal.aborted
       ? (await ask('why, for the model; nothing if there is nothing to say> '))?.trim()
       : undefined
   if (signal.aborted) return { isUnanswered: false }
-  const decision = why
-    ? ({ call, decision: 'deny', message: why } as const)
-    : decisionFor(pause, words)
-  return { decision, isUnanswered: words === undefined }
+  const decision = decisionFor(pause, words)
+  return {
+    decision: why ? { call: pause.call, decision: 'deny', message: why } : decision,
+    isUnanswered: words === undefined,
+  }
 }
 
 /**

@@ -1,10 +1,36 @@
 // Questions of a plugin or an MCP server in the middle of a call: a form, an answer of a model, or places to work in.
+
+import type { Reply, Request } from '../../src/client/client.ts'
+import { defined } from '../../src/contracts/defined.ts'
 import type { Json } from '../../src/contracts/json.ts'
-import { short } from '../text.ts'
-import type { Decided, Decision, Person } from './person.ts'
+import { lines, short } from '../text.ts'
+
+// The person who is asked, and the decision.
+
+export type Pause = NonNullable<Reply<'GET /api/sessions/:id/runs/:run'>['pauses']>[number]
+export type Decision = Request<'POST /api/sessions/:id/runs/:run/decisions'>['body']
+type Limits = Request<'POST /api/sessions/:id/runs/:run/limits'>['body']
+
+/** How a person is asked, and what ends it. */
+export interface Person {
+  /** Resolves to a person's words, to undefined at the end of the input. */
+  readonly ask: (prompt: string) => Promise<string | undefined>
+  readonly note: (text: string) => void
+  /** A person types, so that a second question is possible. A line of a pipe is one answer. */
+  readonly isTerminal?: boolean
+  /** Aborted when the run is cancelled: then nothing is decided. */
+  readonly signal: AbortSignal
+}
+
+/** The decision or the new limit, if there is one, and whether no person was there to ask. */
+export interface Decided {
+  readonly decision?: Decision
+  readonly limit?: Limits
+  readonly isUnanswered: boolean
+}
 
 /** A field of a form as JSON Schema. A plugin or a server wrote it: an unknown kind is read as text. */
-export interface Field {
+interface Field {
   readonly type?: string
   readonly title?: string
   readonly description?: string
@@ -25,9 +51,10 @@ interface Choice {
   readonly title: string | undefined
 }
 /** The typed value in the wanted form; or the wanted form, in words. */
-type Read =
-  | { readonly value: unknown; readonly problem?: undefined }
-  | { readonly problem: string; readonly value?: undefined }
+interface Read {
+  readonly value?: unknown
+  readonly problem?: string
+}
 
 /** One question. */
 interface Asked {
@@ -53,8 +80,6 @@ const refusal = '/decline'
 
 /** How often a field is asked for again when what was typed does not fit. */
 const maxTries = 3
-
-const isAbsent = (words: string | undefined): words is undefined => words === undefined
 
 /** A text of a plugin or a server, indented: its lines must not look like ours. */
 const quoted = (text: unknown) => String(text).replaceAll('\n', '\n  | ')
@@ -92,11 +117,10 @@ function readField(text: string, schema: Field): Read {
     if (/^(y(es)?|true)$/i.test(text)) return { value: true }
     return /^(no?|false)$/i.test(text) ? { value: false } : { problem: 'yes or no' }
   }
-  if (schema.type === 'number' || schema.type === 'integer') {
-    const value = Number(text)
-    const fits = schema.type === 'integer' ? Number.isSafeInteger(value) : Number.isFinite(value)
-    return fits ? { value } : { problem: schema.type === 'integer' ? 'a whole number' : 'a number' }
-  }
+  const value = Number(text)
+  if (schema.type === 'integer')
+    return Number.isSafeInteger(value) ? { value } : { problem: 'a whole number' }
+  if (schema.type === 'number') return Number.isFinite(value) ? { value } : { problem: 'a number' }
   if (schema.type === 'string' || schema.type === undefined) return { value: text }
   try {
     return { value: JSON.parse(text) }
@@ -106,22 +130,22 @@ function readField(text: string, schema: Field): Read {
 }
 
 /** A field, as it is put to a person: its name, what it is for, what may be chosen. */
-export function fieldLines(name: string, schema: Field, isRequired: boolean): string {
+function fieldLines(name: string, schema: Field, isRequired: boolean): string {
   const { title, description, format, default: preset } = schema
-  const kind = [schema.type, format].filter(Boolean).join(', ')
   const said = [title, description].filter((text) => text && text !== name).join(': ')
   const notes = [
-    kind,
-    ...(isRequired ? [] : ['may be left empty']),
-    ...(preset === undefined ? [] : [`empty is ${JSON.stringify(preset)}`]),
+    [schema.type, format].filter(Boolean).join(', '),
+    !isRequired && 'may be left empty',
+    preset !== undefined && `empty is ${JSON.stringify(preset)}`,
   ]
-  const head = `  ${short(name)}${said && ` — ${short(said)}`} (${short(notes.filter(Boolean).join('; '))})`
-  const choices = choicesOf(schema).map(
-    ({ value, title: label }, index) =>
-      `    ${index + 1}. ${short(label ?? value)}${label === undefined ? '' : ` (${short(value)})`}`,
+  return lines(
+    `  ${short(name)}${said && ` — ${short(said)}`} (${short(notes.filter(Boolean).join('; '))})`,
+    choicesOf(schema).map(({ value, title: label }, index) => {
+      const choice = label === undefined ? short(value) : `${short(label)} (${short(value)})`
+      return `    ${index + 1}. ${choice}`
+    }),
+    schema.type === 'array' && '    several with commas between them',
   )
-  const several = schema.type === 'array' ? ['    several with commas between them'] : []
-  return [head, ...choices, ...several].join('\n')
 }
 
 /** One field: `{ value }`, `{}` if it is left out, or `{ action }` if the person answers no more. */
@@ -132,59 +156,63 @@ async function askField(
 ): Promise<{ readonly value?: unknown; readonly action?: 'cancel' | 'decline' }> {
   note(fieldLines(name, schema, isRequired))
   for (let tries = 0; tries < maxTries; tries++) {
-    const words = await ask(`${short(name, 40)}> `)
-    if (isAbsent(words)) return { action: 'cancel' }
-    const text = words.trim()
+    const text = (await ask(`${short(name, 40)}> `))?.trim()
+    if (text === undefined) return { action: 'cancel' }
     if (text === refusal) return { action: 'decline' }
     if (text === '' && schema.default !== undefined) return { value: schema.default }
     if (text === '' && !isRequired) return {}
-    const read: Read = text === '' ? { problem: 'there' } : readField(text, schema)
-    if (!read.problem) return read
-    note(`  It must be ${read.problem}.`)
+    const { problem, value } = text === '' ? { problem: 'there' } : readField(text, schema)
+    if (problem === undefined) return { value }
+    note(`  It must be ${problem}.`)
   }
   return { action: 'cancel' }
 }
 
 /** A form, field by field. What does not fit is asked again by the server, which checks it. */
-async function answerForm({ schema = {} }: Asked, { note, ask }: Talk) {
+async function answerForm({ schema = {} }: Asked, talk: Talk) {
   const { properties = {}, required = [] } = schema
   const content: Record<string, unknown> = {}
   const names = Object.entries(properties)
   if (names.length === 0) {
-    const words = await ask('yes or no> ')
-    if (isAbsent(words)) return { action: 'cancel' }
+    const words = await talk.ask('yes or no> ')
+    if (words === undefined) return { action: 'cancel' }
     return /^y(es)?$/i.test(words.trim()) ? { action: 'accept', content } : { action: 'decline' }
   }
   for (const [name, field] of names) {
-    const isRequired = required.includes(name)
-    const given = await askField(name, field, { isRequired, note, ask })
-    if (given.action) return { action: given.action }
+    const given = await askField(name, field, { isRequired: required.includes(name), ...talk })
+    if (given.action) return given
     if (given.value !== undefined) content[name] = given.value
   }
   return { action: 'accept', content }
 }
 
-const textOf = ({ role, content }: Said) => {
-  const text = typeof content === 'string' ? content : content?.text
-  const type = typeof content === 'string' ? 'text' : content?.type
-  return `  ${role}: ${quoted(text ?? `[${type ?? 'something'}]`)}`
+/** A person's words; undefined: no person is there, or the person declines. */
+async function wordsOf({ ask }: Talk, prompt: string) {
+  const words = await ask(prompt)
+  return words?.trim() === refusal ? undefined : words
+}
+
+function textOf({ role, content }: Said) {
+  const { text, type = 'something' } =
+    typeof content === 'string' ? { text: content } : (content ?? {})
+  return `  ${role}: ${quoted(text ?? `[${type}]`)}`
 }
 
 /** Answers a request for a model: this client has none, so only the person can answer. */
-async function answerSample({ messages = [], system }: Asked, { note, ask }: Talk) {
-  if (system) note(`  system: ${quoted(system)}`)
-  for (const message of messages) note(textOf(message))
-  const words = await ask('answer as the model> ')
-  if (isAbsent(words) || words.trim() === refusal) return undefined
-  const content = { type: 'text', text: words }
-  return { role: 'assistant', content, model: 'a person at isola chat' }
+async function answerSample({ messages = [], system }: Asked, talk: Talk) {
+  if (system) talk.note(`  system: ${quoted(system)}`)
+  for (const message of messages) talk.note(textOf(message))
+  const text = await wordsOf(talk, 'answer as the model> ')
+  if (text === undefined) return undefined
+  return { role: 'assistant', content: { type: 'text', text }, model: 'a person at isola chat' }
 }
 
-async function answerRoots(_asked: Asked, { ask }: Talk) {
-  const words = await ask('folders as file:// addresses, with spaces between them> ')
-  if (isAbsent(words) || words.trim() === refusal) return undefined
-  const uris = words.split(/\s+/).filter(Boolean)
-  return uris.map((uri) => ({ uri }))
+async function answerRoots(_asked: Asked, talk: Talk) {
+  const words = await wordsOf(talk, 'folders as file:// addresses, with spaces between them> ')
+  return words
+    ?.split(/\s+/)
+    .filter(Boolean)
+    .map((uri) => ({ uri }))
 }
 
 interface Kind {
@@ -208,31 +236,23 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 }
 
-/** A call that waits, with what it asks, by key. */
-interface Asking {
-  readonly call: string
-  readonly tool: string
-  readonly asks: Readonly<Record<string, object>>
-  readonly asksHash?: string
-}
-
 /**
  * Puts everything that a waiting call asks to a person.
  *
  * @returns The decision, and whether no person was there to ask; no decision if the person left.
  */
 export async function decideAsks(
-  { call, tool, asks, asksHash }: Asking,
+  { call, tool, asks, asksHash }: Pause,
   { ask, note, signal }: Person,
 ): Promise<Decided> {
   const output: Record<string, Json> = {}
   let isUnanswered = false
   const listen = async (prompt: string) => {
     const words = await ask(prompt)
-    isUnanswered ||= isAbsent(words)
+    isUnanswered ||= words === undefined
     return words
   }
-  for (const [key, asked] of Object.entries(asks as Readonly<Record<string, Asked>>)) {
+  for (const [key, asked] of Object.entries((asks ?? {}) as Readonly<Record<string, Asked>>)) {
     const { kind: name = 'something else' } = asked
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
     if (!kind) return refuse(`This client does not know how to answer ${name}.`)
@@ -246,13 +266,10 @@ export async function decideAsks(
     output[key] = (answer ?? null) as Json
   }
   // An answer holds for the question that was shown, so the hash of that question goes with it.
-  const decision: Decision = {
-    call,
-    decision: 'result',
-    output,
-    ...(asksHash !== undefined && { asksHash }),
+  return {
+    decision: { call, decision: 'result', output, ...defined({ asksHash }) },
+    isUnanswered,
   }
-  return { decision, isUnanswered }
 
   function refuse(message: string): Decided {
     return { decision: { call, decision: 'deny', message }, isUnanswered }

@@ -1,9 +1,10 @@
 // One message: submitted once, followed to its end, its questions answered on the way.
 import { randomUUID } from 'node:crypto'
 import { ApiError, type Client, type StreamItem } from '../../src/client/client.ts'
+import { defined } from '../../src/contracts/defined.ts'
 import type { ToldData } from '../../src/contracts/event.ts'
 import { settlePauses } from './pauses.ts'
-import type { Person } from './person.ts'
+import type { Person } from './questions.ts'
 import type { View } from './view.ts'
 
 /** A conversation: where it is, how it looks, and who talks. */
@@ -53,18 +54,16 @@ async function asking<T>(chat: Chat, ask: () => Promise<T>): Promise<T> {
 /** Sends the task. The key makes a repeated request join the run that is there. */
 function submit(chat: Chat, task: string) {
   const { model, requireApproval, request } = chat
-  const body = {
-    task,
-    mayAsk: true,
-    ...(model && { model }),
-    ...(requireApproval && requireApproval.length > 0 && { requireApproval: [...requireApproval] }),
-  }
+  const asks = requireApproval && [...requireApproval]
+  const body = { task, mayAsk: true, ...defined({ model, requireApproval: asks }) }
   const headers = { 'idempotency-key': randomUUID() }
   const params = { id: chat.session }
   return asking(chat, () => request('POST /api/sessions/:id/runs', { params, body, headers }))
 }
 
-/** Shows what a sub-agent does, until it is stopped. It is only shown: what goes wrong with it is no concern of the run. */
+/**
+ * Shows what a sub-agent does, until it is stopped. It is only shown: what goes wrong with it is no concern of the run.
+ */
 function watchBelow(chat: Chat, session: string, depth: number) {
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, chat.signal])
@@ -124,13 +123,8 @@ export async function followRun(chat: Chat, run: string): Promise<Ending> {
       if (chat.signal.aborted) return { state: 'left', result: { success: false } }
       const params = { id: session }
       const tree = await asking(chat, () => request('GET /api/sessions/:id', { params }))
-      const settled = await settlePauses(tree, {
-        request,
-        ask: chat.ask,
-        note: view.note,
-        signal: chat.asking(),
-        isTerminal: chat.isTerminal ?? false,
-      })
+      const { note } = view
+      const settled = await settlePauses(tree, { ...chat, note, signal: chat.asking() })
       if (settled.isUnanswered) chat.isUnanswered = true
       if (settled.count === 0) await chat.sleep(lookMs)
     }

@@ -1,20 +1,28 @@
 // Shows a conversation: answers on the standard output, all else on the error output.
+
+import picocolors from 'picocolors'
+import { hasColour } from '../../scripts/style.mjs'
+import type { Env, Output, Context } from '../command.ts'
 import type { StreamItem } from '../../src/client/client.ts'
 import type { ToldData } from '../../src/contracts/event.ts'
-import type { Env, Output } from '../command.ts'
-import { createStyle } from '../style.ts'
 import { dollars, jsonText, short, shown, shownPiece } from '../text.ts'
 
+/**
+ * Functions that colour text for one stream: `dim`, `yellow`, `cyan` and others. Without colour they return the text as
+ * it is. Text of others goes through `shown` first: afterwards it would lose the colour.
+ */
+export const createStyle = (stream: Pick<Output, 'isTTY'>, env: Env) =>
+  picocolors.createColors(hasColour(stream, env))
+
 /** The outcome of a call, in a line. */
-function outcome(end: ToldData<'tool_finished'>) {
-  const { ok, output, error, code, durationMs } = end
+function outcome({ ok, output, error, code, durationMs }: ToldData<'tool_finished'>) {
   return ok
     ? `✓ ${durationMs} ms  ${short(output, 120)}`
     : `✗ ${code ?? 'failed'}  ${short(error?.message ?? error ?? '', 120)}`
 }
 
 /** The line that an event is worth, or undefined. */
-export function lineOf(item: StreamItem): string | undefined {
+function lineOf(item: StreamItem): string | undefined {
   // Each kind has its own data: they are told apart together.
   if (!('data' in item)) return undefined
   const { type, data } = item
@@ -49,7 +57,7 @@ export function lineOf(item: StreamItem): string | undefined {
 }
 
 /** The bill of a run: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
-export function billOf({ result }: ToldData<'run_finished'>, hasUnpriced = false) {
+function billOf({ result }: ToldData<'run_finished'>, hasUnpriced = false) {
   if (!result?.usage) return undefined
   const { modelCalls, usage, costEstimateUsd, startedAtMs, finishedAtMs } = result
   const models = [...new Set(modelCalls.map(({ provider, model }) => `${provider}/${model}`))]
@@ -77,15 +85,7 @@ const frameMs = 120
  * A sign that a run works, on a line of its own that leaves no trace; none without a terminal.
  * @param isQuiet Whether the line is in use: a person types, or an answer is unfinished.
  */
-function createWaitingSign({
-  stderr,
-  isShown,
-  isQuiet,
-}: {
-  readonly stderr: Output
-  readonly isShown: boolean
-  readonly isQuiet: () => boolean
-}) {
+function createWaitingSign(stderr: Output, isShown: boolean, isQuiet: () => boolean) {
   let timer: NodeJS.Timeout | undefined
   let isDrawn = false
   const wipe = () => {
@@ -112,13 +112,9 @@ function createWaitingSign({
   return { start, stop, wipe }
 }
 
-interface Screen {
-  readonly stdout: Output
-  readonly stderr: Output
-  readonly isJson: boolean
-  readonly env: Env
+interface Screen extends Pick<Context, 'stdout' | 'stderr' | 'isJson' | 'env'> {
   /** Whether a person is typing. */
-  readonly isTyping?: () => boolean
+  readonly isTyping: () => boolean
 }
 export type View = ReturnType<typeof createView>
 
@@ -128,16 +124,13 @@ export type View = ReturnType<typeof createView>
  * Pieces of a message are not stored: after a broken connection what was shown already is not shown again, and what was
  * missed comes with the finished message.
  */
-export function createView({ stdout, stderr, isJson, env, isTyping = () => false }: Screen) {
+export function createView({ stdout, stderr, isJson, env, isTyping }: Screen) {
   const style = createStyle(stderr, env)
   let said = ''
   let isLineOpen = false
   let hasUnpriced = false
-  const waiting = createWaitingSign({
-    stderr,
-    isShown: stderr.isTTY === true && env.TERM !== 'dumb' && !isJson,
-    isQuiet: () => isLineOpen || isTyping(),
-  })
+  const hasSign = stderr.isTTY === true && env.TERM !== 'dumb' && !isJson
+  const waiting = createWaitingSign(stderr, hasSign, () => isLineOpen || isTyping())
   const write = (text: string) => {
     if (text === '') return
     waiting.wipe()

@@ -41,6 +41,12 @@ export type Keys = ReturnType<typeof openKeys>
 /** The outcome for a secret. */
 type SecretState = 'kept' | 'put' | 'restored' | 'elsewhere'
 
+/** The names of the secrets that a Worker has. */
+export async function namesOfSecrets(wrangler: Wrangler, configPath: string) {
+  const list = ['secret', 'list', '--format', 'json', '--config', configPath]
+  return (await wrangler.json<readonly { readonly name: string }[]>(list)).map(({ name }) => name)
+}
+
 interface SecretOptions {
   readonly keys: Keys
   readonly secrets: Set<string>
@@ -52,7 +58,8 @@ interface SecretOptions {
 /**
  * Makes sure that the Worker has each secret. An existing secret is never replaced, unless `rotate` names it.
  *
- * The key file gets the value as proposed before the Worker gets it, and as valid after: wherever this breaks, the next run
+ * The key file gets the value as proposed before the Worker gets it, and as valid after: wherever this breaks, the next
+ * run
  * puts the same value again.
  * @param options.onNew Called with each new value, once it is valid.
  * @returns By name `kept`, `put`, or `elsewhere`: the Worker has it, this machine does not.
@@ -63,23 +70,16 @@ export async function ensureSecrets(
 ): Promise<Readonly<Record<string, SecretState>>> {
   const { keys, secrets, configPath, rotate = [], onNew } = options
   const config = ['--config', configPath]
-  const rows = await wrangler.json<{ name: string }[]>([
-    'secret',
-    'list',
-    '--format',
-    'json',
-    ...config,
-  ])
-  const there = new Set(rows.map(({ name }) => name))
+  const there = await namesOfSecrets(wrangler, configPath)
   const states: Record<string, SecretState> = {}
   for (const [name, make] of Object.entries(newSecrets)) {
-    const isWanted = !there.has(name) || rotate.includes(name) || keys.proposed(name)
+    const isWanted = !there.includes(name) || rotate.includes(name) || keys.proposed(name)
     if (!isWanted) {
       states[name] = keys.get(name) ? 'kept' : 'elsewhere'
       continue
     }
     // A Worker that lost its secret gets the one that this machine kept.
-    const kept = there.has(name) ? undefined : keys.get(name)
+    const kept = there.includes(name) ? undefined : keys.get(name)
     const value = keys.proposed(name) ?? kept ?? make()
     if (!keys.proposed(name)) keys.propose(name, value)
     secrets.add(value)

@@ -25,12 +25,12 @@ function refused(path: string, say: (error: ApiError) => string) {
 
 /** Checks of a healthy Worker: each throws with the fault that it found. */
 const checks = {
-  async answers({ url }: Pick<Seen, 'url'>) {
+  async answers({ url }: { readonly url: string }) {
     const answered = refused('/healthz', ({ status }) => `answered ${status}`)
     const { status } = await clientOf(url).request('GET /healthz').catch(answered)
     if (status !== 'ok') throw new Error('/healthz did not answer ok')
   },
-  async refuses({ url }: Pick<Seen, 'url'>) {
+  async refuses({ url }: { readonly url: string }) {
     const path = '/v1/models without a key'
     const status = await clientOf(url)
       .open('GET /v1/models')
@@ -69,7 +69,9 @@ const checks = {
   },
 }
 
-interface Check extends Omit<Seen, 'key'> {
+interface Check {
+  readonly url: string
+  readonly version: string
   readonly key?: string | undefined
   readonly waitMs: number
 }

@@ -1,19 +1,47 @@
 // The steps of a deployment, in order. Each step finds existing resources before it makes any, so that all can be run
 // again after a failure of any of them.
+
+import type { Env } from '../command.ts'
+import { type Keys, ensureSecrets } from './secrets.ts'
+import { type Config, type TenantPlan, knownAccount, tenantConfig, writeConfig } from './tenant.ts'
+import type { Wrangler } from './wrangler.ts'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { update } from '../../scripts/generate.mjs'
 import { isOfOlderBuild } from '../../scripts/first-migration.mjs'
-import { root } from '../../scripts/toolchain.mjs'
-import { findAccount } from './account.ts'
-import { ensureResource } from './resources.ts'
-import type { Parts } from './parts.ts'
-import { ensureSecrets } from './secrets.ts'
+import { ownVersion } from '../connection.ts'
+import { findAccount, ensureResource } from './wrangler.ts'
 import { addressOf, checkDeployment } from './smoke.ts'
-import { knownAccount, tenantConfig, writeConfig } from './tenant.ts'
 
-const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+// The values that the steps of a deployment hand on to each other.
+
+/** Facts that steps find for later steps. */
+export interface DeployState {
+  account?: string
+  /** By binding. */
+  ids: Record<string, string>
+  /** Where the Worker answers. */
+  url?: string
+  /** It had no operator key before. */
+  isNew?: boolean
+  warnings: readonly string[]
+}
+
+export interface Parts {
+  readonly config: Config
+  readonly plan: TenantPlan
+  readonly keys: Keys
+  /** Values that no output may show. */
+  readonly secrets: Set<string>
+  readonly wrangler: Wrangler
+  readonly state: DeployState
+  readonly env: Env
+  readonly waitMs: number
+  /** Secrets to make anew. */
+  readonly rotate: readonly string[]
+  readonly say: (line: string) => unknown
+}
 
 async function generate() {
   update()
@@ -50,7 +78,8 @@ const refusedObjects = (error: unknown, worker: string): unknown =>
   error instanceof Error &&
   error.message.includes('already depended on by existing Durable Objects')
     ? new Error(
-        `The Durable Objects of ${worker} were made by a build before the first release of Isola and were not changed: ${elsewhere}.`,
+        `The Durable Objects of ${worker} were made by a build before the first release of Isola and were not ` +
+          `changed: ${elsewhere}.`,
         { cause: error },
       )
     : error
@@ -157,7 +186,7 @@ export const steps: readonly Step[] = [
     async run({ keys, state, waitMs }) {
       if (!state.url) throw new Error('Where the Worker answers is not known: name it with --url.')
       const key = keys.get('ISOLA_OPERATOR_KEY')
-      state.warnings = await checkDeployment({ url: state.url, key, version: version(), waitMs })
+      state.warnings = await checkDeployment({ url: state.url, key, version: ownVersion(), waitMs })
       return state.url
     },
   },

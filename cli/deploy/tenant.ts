@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { root } from '../../scripts/toolchain.mjs'
-import { UsageError } from '../usage.ts'
+import { UsageError } from '../options.ts'
 
 /** wrangler.toml as far as it is looked at. */
 export interface Config extends Readonly<Record<string, unknown>> {
@@ -30,20 +30,7 @@ export interface Config extends Readonly<Record<string, unknown>> {
 }
 
 /** Names of everything that one deployment has. */
-export interface TenantPlan {
-  readonly worker: string
-  readonly isTenant: boolean
-  readonly withoutIsolates: boolean
-  readonly databases: readonly (Resource & { readonly migrations?: string | undefined })[]
-  readonly namespaces: readonly Resource[]
-  readonly configPath: string
-  readonly keysPath: string
-}
-interface Resource {
-  readonly binding: string
-  readonly name: string
-  readonly id?: string | undefined
-}
+export type TenantPlan = ReturnType<typeof planTenant>
 
 /** The contents of wrangler.toml, by wrangler's own reader, so that both read it alike. */
 export async function readConfig(path = join(root, 'wrangler.toml')): Promise<Config> {
@@ -51,17 +38,22 @@ export async function readConfig(path = join(root, 'wrangler.toml')): Promise<Co
   return read({ config: path }).rawConfig as Config
 }
 
-interface TenantOptions {
-  readonly tenant?: string | undefined
-  readonly folder: string
-  readonly withoutIsolates?: boolean
-}
+/** Where configuration and keys of tenants are, unless another folder is named. */
+export const defaultFolder = join(root, '.isola')
 
 /** Names of everything a tenant has. Without one: the names that a plain `wrangler deploy` would take. */
 export function planTenant(
   config: Config,
-  { tenant, folder, withoutIsolates = false }: TenantOptions,
-): TenantPlan {
+  {
+    tenant,
+    folder,
+    withoutIsolates = false,
+  }: {
+    readonly tenant?: string | undefined
+    readonly folder: string
+    readonly withoutIsolates?: boolean
+  },
+) {
   // 40 and the Worker's own name stay below the 63 of a label in a host name.
   if (tenant !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(tenant)) {
     const rule = 'lowercase letters, digits and single hyphens inside, at most 40'
@@ -116,20 +108,17 @@ export function tenantConfig(
     ...(plan.withoutIsolates ? ['worker_loaders'] : []),
   ]
   const kept = Object.entries(config).filter(([name]) => !left.includes(name))
+  const aliases = Object.entries(config.alias ?? {}).map(([name, path]) => [
+    name,
+    path.startsWith('.') ? `./${from(path)}` : path,
+  ])
   const nameOf = (binding: string) =>
     plan.databases.find((entry) => entry.binding === binding)?.name
   return {
     ...Object.fromEntries(kept),
     name: plan.worker,
     ...(config.main !== undefined && { main: from(config.main) }),
-    ...(config.alias && {
-      alias: Object.fromEntries(
-        Object.entries(config.alias).map(([name, path]) => [
-          name,
-          path.startsWith('.') ? `./${from(path)}` : path,
-        ]),
-      ),
-    }),
+    ...(config.alias && { alias: Object.fromEntries(aliases) }),
     ...(account && { account_id: account }),
     ...(config.assets?.directory && {
       assets: { ...config.assets, directory: from(config.assets.directory) },

@@ -1,9 +1,8 @@
 // The server: whether it answers, to this key, in this version, and what it says about itself.
 import { defined } from '../../src/contracts/defined.ts'
 import { ApiError, type Reply } from '../../src/client/client.ts'
-import type { Env } from '../command.ts'
-import { ownVersion } from '../version.ts'
-import { createConnection, findServer } from '../connection.ts'
+import { ownVersion, createConnection, findServer } from '../connection.ts'
+import type { Looked } from './deployment.ts'
 import { messageOf, short, time } from '../text.ts'
 import { networkLine, readNetwork } from '../../scripts/network.mjs'
 import { fail, ok, warn, type Finding } from '../../scripts/start/finding.mjs'
@@ -16,53 +15,43 @@ type Health = Reply<'GET /api/operator/health'>
 /** The health of a server as findings. */
 export function readHealth(health: Partial<Health>, version: string): Finding[] {
   const { database, migrations, plugins = [], secrets, models, incidents } = health
-  const findings: Finding[] = [
+  const { counts = {}, newest = [] } = incidents ?? {}
+  const older = Object.values(counts).reduce((sum, count) => sum + count, 0) - newest.length
+  return [
     health.version === version
       ? ok('server', `Version ${version} answers.`)
       : warn('server', `Version ${health.version} answers, this is ${version}.`, {
           fix: 'Start or deploy it again.',
         }),
-  ]
-  if (database !== 'ok')
-    findings.push(
+    database !== 'ok' &&
       fail('server', 'Its database does not answer.', { fix: 'Look at the status of D1.' }),
-    )
-  if (migrations?.state === 'not_migrated')
-    findings.push(fail('server', 'Its database is not migrated.', { fix: migrations.message }))
-  for (const { plugin, code, message } of plugins) {
-    const what = `The plugin ${plugin} is off: ${message} (${code})`
-    findings.push(fail('plugins', what, { fix: 'Correct the plugin, or remove it.' }))
-  }
-  if (plugins.length === 0) findings.push(ok('plugins', 'Every plugin loads.'))
-  if (typeof secrets === 'object')
-    findings.push(
+    migrations?.state === 'not_migrated' &&
+      fail('server', 'Its database is not migrated.', { fix: migrations.message }),
+    ...plugins.map(({ plugin, code, message }) =>
+      fail('plugins', `The plugin ${plugin} is off: ${message} (${code})`, {
+        fix: 'Correct the plugin, or remove it.',
+      }),
+    ),
+    plugins.length === 0 && ok('plugins', 'Every plugin loads.'),
+    typeof secrets === 'object' &&
       fail('secrets', `No secret can be used: ${secrets.problem}`, {
         fix: 'Set it in .dev.vars, or with `wrangler secret put` (docs/deploy.md).',
       }),
-    )
-  findings.push(
     models?.default
       ? ok('model', `${models.default} answers where no model is named.`)
       : fail('model', 'It has no model.', {
           fix: 'Set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL.',
         }),
-  )
-  if (models?.problem)
-    findings.push(
+    models?.problem &&
       fail('model', models.problem, {
         fix: 'See what is priced: isola model list (docs/models.md).',
       }),
-    )
-  const { counts = {}, newest = [] } = incidents ?? {}
-  findings.push(...newest.map(incidentFinding))
-  const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  if (all > newest.length)
-    findings.push(
-      warn('incidents', `${all - newest.length} older incidents are behind these.`, {
+    ...newest.map(incidentFinding),
+    older > 0 &&
+      warn('incidents', `${older} older incidents are behind these.`, {
         fix: 'They are shown once newer ones are cleared.',
       }),
-    )
-  return findings
+  ].flatMap((finding) => finding || [])
 }
 
 type Incident = NonNullable<Health['incidents']>['newest'][number]
@@ -94,13 +83,7 @@ function incidentFinding({ id, kind, message, session, run, ...when }: Incident)
   return warn('incidents', what, { fix: `${look}isola doctor --clear ${id}` })
 }
 
-export async function checkServer({
-  env,
-  fetch,
-}: {
-  readonly env: Env
-  readonly fetch?: typeof globalThis.fetch
-}): Promise<Finding[]> {
+export async function checkServer({ env, fetch }: Looked): Promise<Finding[]> {
   let server
   try {
     server = findServer(env)
@@ -121,15 +104,11 @@ export async function checkServer({
     ]
   } catch (error) {
     const status = error instanceof ApiError ? error.status : undefined
-    const isDown = status === 0
+    const down = `No server answers at ${server.url}.`
     // A local server that is not started is no fault of the installation.
-    if (isDown && !server.isChosen)
-      return [
-        warn('server', `No server answers at ${server.url}.`, {
-          fix: 'Start it with `npm start`.',
-        }),
-      ]
-    const what = isDown ? `No server answers at ${server.url}.` : short(messageOf(error), 300)
+    if (status === 0 && !server.isChosen)
+      return [warn('server', down, { fix: 'Start it with `npm start`.' })]
+    const what = status === 0 ? down : short(messageOf(error), 300)
     return [fail('server', what, { fix: fixes[status ?? 0] ?? 'Check ISOLA_URL and ISOLA_KEY.' })]
   }
 }

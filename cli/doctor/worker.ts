@@ -14,19 +14,14 @@ const neededFlags = ['nodejs_compat', 'enable_request_signal']
 const source = (name: string) => readFileSync(join(root, 'src', name), 'utf8')
 
 /** Names that the configuration binds. */
-/** The name of an entry of a list of bindings. */
-type Bound = { readonly binding?: string; readonly name?: string }
-
 function boundIn(config: Config): Set<string> {
-  const lists = [
+  const entries: readonly { readonly binding?: string; readonly name?: string }[] = [
     config.durable_objects?.bindings,
+    Object(config['queues']).producers,
     ...Object.values(config).filter(Array.isArray),
-    ...['queues'].map((name) => Object(config[name]).producers),
-    ...['ai', 'browser', 'assets'].map((name) => config[name] && [config[name]]),
-  ] as readonly (readonly Bound[] | undefined)[]
-  return new Set(
-    lists.flatMap((list) => list ?? []).flatMap((entry) => entry?.binding ?? entry?.name ?? []),
-  )
+    ...['ai', 'browser', 'assets'].map((name) => config[name]),
+  ].flatMap((list) => list ?? [])
+  return new Set(entries.flatMap(({ binding, name }) => binding ?? name ?? []))
 }
 
 /** Bindings that the composition reads without asking whether they are there; settings are none. */
@@ -86,17 +81,12 @@ export async function checkWorker(): Promise<Finding[]> {
   const files = { composition, index: source('index.ts') }
   const findings = checkConfig(await readConfig(), files)
   try {
-    findings.push(
-      isCurrent()
-        ? ok('plugins', 'src/bundled.gen.ts is what plugins/ holds.')
-        : warn('plugins', 'src/bundled.gen.ts is not what plugins/ holds.', {
-            fix: 'Run `npm run generate`.',
-            repair: update,
-          }),
-    )
+    const stale = { fix: 'Run `npm run generate`.', repair: update }
+    const finding = isCurrent()
+      ? ok('plugins', 'src/bundled.gen.ts is what plugins/ holds.')
+      : warn('plugins', 'src/bundled.gen.ts is not what plugins/ holds.', stale)
+    return [...findings, finding]
   } catch (error) {
-    const why = messageOf(error)
-    findings.push(fail('plugins', why, { fix: 'Correct the manifest.' }))
+    return [...findings, fail('plugins', messageOf(error), { fix: 'Correct the manifest.' })]
   }
-  return findings
 }

@@ -69,7 +69,8 @@ export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>)
     some(confirmed, 'Believed in what it says of (--confirm)'),
     some(asking, 'A person is asked before each call of'),
     asking.length > 0 &&
-      "  A tool that does not say so may destroy. --harmless <tool> (or '*' for all that say nothing) when you approve it calls it without asking.",
+      "  A tool that does not say so may destroy. --harmless <tool> (or '*' for all that say nothing) " +
+        'when you approve it calls it without asking.',
     some(harmless, 'Called without asking, as you said (--harmless)'),
     some(closed, 'Reaches no stranger, as you said (--closed)'),
     login === 'signed_out' && signedOut(view),

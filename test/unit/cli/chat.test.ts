@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { createPasteReader, restored } from '../../../cli/chat/paste.ts'
+import { createPasteReader, restored } from '../../../cli/chat/input.ts'
 import { isola } from '../../fakes/terminal.ts'
 
 const env = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }

@@ -9,10 +9,9 @@ import {
 } from '../../fakes/model-server.mjs'
 import type { Finding } from '../../../scripts/start/finding.mjs'
 import { checkModel } from '../../../scripts/start/check-model.mjs'
-import { checkDatabase } from '../../../cli/doctor/database.ts'
+import { checkDatabase } from '../../../cli/doctor/deployment.ts'
 import { checkServer, readHealth } from '../../../cli/doctor/server.ts'
-import { checkSettings } from '../../../cli/doctor/settings.ts'
-import { checkVariables, weakness } from '../../../cli/doctor/variables.ts'
+import { checkSettings, checkVariables, weakness } from '../../../cli/doctor/variables.ts'
 import { bindingsIn, checkConfig, checkWorker } from '../../../cli/doctor/worker.ts'
 
 const bad = (findings: readonly Finding[]) =>

@@ -4,7 +4,7 @@ import { answeringClient } from '../../fakes/app-client.ts'
 import { runVerb } from '../../fakes/run-verb.ts'
 import mcp from '../../../cli/mcp.ts'
 import { viewOf as show } from '../../../cli/mcp/view.ts'
-import { toServerId, toServers } from '../../../cli/mcp-import.ts'
+import { toServerId, toServers } from '../../../cli/mcp/add.ts'
 
 /** The fields of a server that these tests look at; the rest is left out. */
 const viewOf = (view: object) => show(view as never)

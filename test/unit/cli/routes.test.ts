@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { argumentsIn } from '../../../cli/usage.ts'
+import { argumentsIn } from '../../../cli/options.ts'
 import { fieldsOfRoute } from '../../fakes/example-replies.ts'
 import { allVerbs } from '../../fakes/verb-words.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createStyle } from '../../../cli/style.ts'
+import { createStyle } from '../../../cli/chat/view.ts'
 import { hasColour } from '../../../scripts/style.mjs'
 
 const terminal = { isTTY: true }
