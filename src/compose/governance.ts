@@ -23,8 +23,10 @@ import {
 } from '#features/access/principal-ledger.ts'
 import { createLearnedSecrets, createRedactor } from '#features/record/redactor.ts'
 import { createSealing, type MasterKeys } from '#features/access/secrets/sealing.ts'
-import { createSecretAdministration } from '#features/access/secrets/secret-administration.ts'
-import type { SecretAdministrationDeps } from '#features/access/secrets/secret-administration.ts'
+import {
+  createSecretAdministration,
+  type SecretAdministrationDeps,
+} from '#features/access/secrets/secret-administration.ts'
 import { createSecretReader } from '#features/access/secrets/secret-reader.ts'
 import { createStateKey } from '#features/access/secrets/state-key.ts'
 import { createRequestLimits, type RequestLimitsOptions } from '#features/access/request-limits.ts'

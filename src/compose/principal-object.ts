@@ -21,9 +21,8 @@ import type {
   KnowledgeRequest,
   KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
-import type { KnowledgeApi } from '#features/memory/types.ts'
+import type { KnowledgeApi, MemoryApi } from '#features/memory/types.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import type { MemoryApi } from '#features/memory/types.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import {
   scheduleJob,

@@ -1,17 +1,17 @@
 // The settings of a deployment: variables and secrets. Imported by the Worker, and by `isola doctor`, which finds
 // faults with the same code.
 import * as z from 'zod'
-import type { ModelConfig } from '#platform/models/types.ts'
-import { IsolaError } from '#contracts/errors.ts'
-import { unlimited } from '#contracts/lease.ts'
-import type { PluginQuota } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { DayAmount } from '#runtime/session/types/principal.ts'
 import {
+  type ModelConfig,
   keyNamesIn,
   priceSettings,
   providerSettings,
   toModelServers,
 } from '#platform/models/types.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type { PluginQuota } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { DayAmount } from '#runtime/session/types/principal.ts'
 import {
   captureContent,
   headerSecretsIn,

@@ -62,8 +62,8 @@ export interface OutboundRules {
    */
   readonly from?: URL | undefined
   /**
-   * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine asked.
-   * A refusal comes before any byte is sent: a caller must not learn which ports of this machine answer.
+   * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine
+   * asked. A refusal comes before any byte is sent: a caller must not learn which ports of this machine answer.
    */
   readonly openHosts?: OpenHosts
   /** Asked of each hop; throws what is refused besides. `from` is where a redirect came from. */

@@ -45,7 +45,10 @@ interface SearchCost {
   readonly rowsRead: number
 }
 
-/** A built index over documents. Deterministic: equal scores keep the documents' order. No query text raises an error. */
+/**
+ * A built index over documents. Deterministic: equal scores keep the documents' order. No query text raises an
+ * error.
+ */
 export interface SearchIndex {
   /** One query, or several whose hits are merged round-robin. */
   readonly search: (

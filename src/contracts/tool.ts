@@ -43,7 +43,10 @@ export interface ToolContext {
   /** The incoming trace context; absent if the trace began with this run. */
   readonly traceLink?: TraceLink
   readonly depth: number
-  /** Agents above and including the caller, and tools whose code made the calls in between: none may be called again. */
+  /**
+   * Agents above and including the caller, and tools whose code made the calls in between: none may be called
+   * again.
+   */
   readonly ancestry: readonly string[]
   /**
    * The options of its run: among them what this call may wait for (`tool_pending`), and which calls below it a

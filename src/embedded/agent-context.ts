@@ -1,5 +1,5 @@
 import type { Compaction } from '#contracts/context.ts'
-import type { ContextFitter } from '#runtime/kernel/types/context-fitter.ts'
+import type { ContextFitter } from '#runtime/kernel/types/context.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'

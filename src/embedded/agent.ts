@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { ContextFitter } from '#runtime/kernel/types/context-fitter.ts'
+import type { ContextFitter } from '#runtime/kernel/types/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
@@ -16,12 +16,11 @@ import type { PromptStore } from '#features/memory/types.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { SchemaValidator, Tool, ToolEntry } from '#contracts/tool.ts'
 import { createConversation, type Conversation } from './agent-context.ts'
-import { checkAgentOptions } from './agent-options.ts'
-import { reportingTool } from './agent-tools.ts'
+import { checkAgentOptions, reportingTool } from './agent-options.ts'
 import { createInputValidator } from '#runtime/catalog/input-validator.ts'
 import { createSchemaValidator } from '#runtime/catalog/schema-validator.ts'
 import { openPolicy } from '#features/access/open-policy.ts'
-import { parallelExecutor } from '#runtime/kernel/executor.ts'
+import { parallelExecutor } from '#runtime/kernel/compose.ts'
 import { createFinishReflector, modelPlanner } from '#features/agents/model-planner.ts'
 import { createKernel } from '#runtime/kernel/run.ts'
 import { systemSources } from '#compose/sources.ts'
@@ -172,7 +171,10 @@ export class Agent {
     return this.run(task)
   }
 
-  /** Cancels whatever is running; each run still ends with one result. A model call ends when its provider heeds the signal. */
+  /**
+   * Cancels whatever is running; each run still ends with one result. A model call ends when its provider heeds the
+   * signal.
+   */
   stop(reason = 'The agent was stopped.'): void {
     for (const controller of this.#running.values()) controller.abort(new Error(reason))
   }

@@ -16,7 +16,7 @@ import { createLedger } from '../../src/runtime/kernel/leases/ledger.ts'
 import { createFinishReflector } from '../../src/features/agents/model-planner.ts'
 import { createDeadlines } from '../../src/runtime/kernel/deadlines.ts'
 import { passGates } from '../../src/runtime/kernel/pipeline.ts'
-import { parallelExecutor } from '../../src/runtime/kernel/executor.ts'
+import { parallelExecutor } from '../../src/runtime/kernel/compose.ts'
 import { systemSources } from '../../src/compose/sources.ts'
 import {
   agentSpec,

@@ -15,9 +15,10 @@ import {
   type AgentDeps,
 } from './routes/apply.ts'
 import { administratorOf } from '#runtime/session/requests/asker.ts'
-import { toListing, toRow, toVersion } from './routes/listing.ts'
-import { runOnDemand, type OnDemandDeps } from './routes/on-demand.ts'
 import {
+  toListing,
+  toRow,
+  toVersion,
   applied,
   listed,
   onDemandHandle,
@@ -25,6 +26,7 @@ import {
   summary,
   version,
 } from './routes/replies.ts'
+import { runOnDemand, type OnDemandDeps } from './routes/on-demand.ts'
 import {
   agentDiffQuery,
   agentRequest,

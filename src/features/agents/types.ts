@@ -1,9 +1,10 @@
 import * as z from 'zod'
-import { about, section } from '#contracts/manifest/agent-definition.ts'
-import type {
-  permission,
-  AgentDefinition,
-  RunnableAgent,
+import {
+  about,
+  section,
+  type permission,
+  type AgentDefinition,
+  type RunnableAgent,
 } from '#contracts/manifest/agent-definition.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { parseManifest } from '#runtime/catalog/types/manifest.ts'
@@ -11,13 +12,11 @@ import { defined } from '#contracts/defined.ts'
 import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/limits.ts'
 import type { AgentNeed } from '#runtime/session/types/agent-definition.ts'
-import { diffLines } from '#contracts/line-diff.ts'
-import type { LineDiff } from '#contracts/line-diff.ts'
+import { diffLines, type LineDiff } from '#contracts/line-diff.ts'
 import { valueLines } from '#features/skills/types.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { SharedPart, SharedFrom } from '#contracts/manifest/agent-manifest.ts'
-import type { Sharing } from '#features/plugins/types/shared-parts.ts'
-import { keeperOf } from '#features/plugins/types/shared-parts.ts'
+import { type Sharing, keeperOf } from '#features/plugins/types/shared-parts.ts'
 import type {
   StoredAgent,
   AgentHead,
@@ -213,7 +212,10 @@ export interface AgentStore {
   readonly version: (id: string, version: number) => Promise<AgentVersion | undefined>
   /** A new agent with its first version. False if the id is taken, also by a deleted agent of another owner. */
   readonly add: (agent: NewAgent, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
-  /** The version after the newest, which runs from now on if it has been approved. Only so many of the last are kept, with the one in force. */
+  /**
+   * The version after the newest, which runs from now on if it has been approved. Only so many of the last are
+   * kept, with the one in force.
+   */
   readonly addVersion: (
     id: string,
     version: AgentVersion,

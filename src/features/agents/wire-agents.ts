@@ -12,20 +12,26 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#runtime/kernel/types/policy.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
-import { createCodeMode } from './code-mode.ts'
-import { connectCode } from './code-reach.ts'
+import {
+  createCodeMode,
+  connectCode,
+  resolveUsesTools,
+  type PluginOwner,
+  type ToolOwner,
+  report,
+  reportUnknown,
+  toProblem,
+} from './tool-reach.ts'
 import { toManifestToolset } from './manifest-toolset.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
 import { createPrepareRun, type PrepareRun } from './pinned-agent.ts'
 import { createStoredWiring, type StoredBase, type StoredWiringDeps } from './stored/wire-stored.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
-import { resolveUsesTools, type PluginOwner, type ToolOwner } from './tool-reach.ts'
 import {
   wireOrchestrator,
   type OrchestratorDeps,
   type WiredOrchestrator,
 } from './wire-orchestrator.ts'
-import { report, reportUnknown, toProblem } from './wiring-problems.ts'
 
 /** The resources and prompts of these plugins, by their manifests alone (P14). */
 export function offersOf(

@@ -9,10 +9,9 @@ import { clear, minCleared, planned, type Answer } from './clear.ts'
 import { answersIn, lastSteps, layOut, type Layout, type LayoutDeps } from './layout.ts'
 import { pinsOf, type Pin } from './pins.ts'
 import { leastSummaryOf } from './rule-summary.ts'
-import { inputCostOf, perRequest, toSizes, type Sizes } from './sizes.ts'
+import { inputCostOf, perRequest, toSizes, type Sizes, tooLarge } from './sizes.ts'
 import { isCallUnderWay, toSteps } from './steps.ts'
 import { summarize } from './summarize.ts'
-import { tooLarge } from './too-large.ts'
 import { createView, markOf, newestOf, toParts, type Entry, type ToView } from './view.ts'
 
 export interface ContextBuilderParts {

@@ -5,7 +5,8 @@ import { leaseFor } from './leases/share.ts'
 import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
 
 const noPerson =
-  'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.'
+  'This call needs someone to decide or answer, and this client cannot be asked. Submit ' +
+  'the task to /api/sessions instead.'
 const notWithin =
   'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.'
 
@@ -29,7 +30,10 @@ export function outOfTime(call: CallState, scope: TurnScope) {
   return heldBack(call.refused, 'The time of this run is used up.', scope)
 }
 
-/** Asks whether a call needs an approval, by the policy, the tool or the run's options (`kv__set` is one tool, `kv__*` all of a plugin). */
+/**
+ * Asks whether a call needs an approval, by the policy, the tool or the run's options (`kv__set` is one tool,
+ * `kv__*` all of a plugin).
+ */
 export function needsApproval(call: CallState, scope: TurnScope) {
   const { needsApproval: always, tool, definitionHash } = call.entry!
   const isMatch = (pattern: string) =>

@@ -1,18 +1,16 @@
 import type { EventDraft } from '#contracts/event.ts'
 import { toCanonicalJson, type JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
+import type { Lease, Ledger } from './types/lease.ts'
 import { minus } from './types/lease.ts'
-import { zeroAmount, zeroUsage } from '#contracts/lease.ts'
 import type { Amount, Limits, Usage } from '#contracts/lease.ts'
-import type { Lease } from './types/lease.ts'
+import { zeroAmount, zeroUsage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PauseAnswer } from './types/pause.ts'
-import type { HookSubject } from './types/policy.ts'
+import type { HookSubject, GateParts } from './types/policy.ts'
 import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
-import type { GateParts } from './types/policy.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolResult, ToolEntry, Toolset, PauseRequest } from '#contracts/tool.ts'
-import type { Ledger } from './types/ledger.ts'
 import { widthOf } from './leases/share.ts'
 import type { Deadlines } from './deadlines.ts'
 
@@ -106,7 +104,10 @@ export function failure(code: FailureCode, message: string, transient?: boolean)
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
 
-/** The hash of a call's input, independent of the order of its fields. Computed once: start, end and record of a call have it. */
+/**
+ * The hash of a call's input, independent of the order of its fields. Computed once: start, end and record of a
+ * call have it.
+ */
 export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope): string {
   const hash = argsHashes.get(input) ?? parts.sha256(toCanonicalJson(input))
   argsHashes.set(input, hash)
@@ -122,7 +123,10 @@ export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookS
   return { ...caller, ...does, call: id, tool, input, goesTo, label, signal, emit }
 }
 
-/** The spending of a call: the call itself and the tool's report. A spending call without a report took its whole lease. */
+/**
+ * The spending of a call: the call itself and the tool's report. A spending call without a report took its whole
+ * lease.
+ */
 export function spentBy(call: CallState): Partial<Amount> {
   if (!call.hasRun) return {}
   const reserved = call.lease?.amount

@@ -3,12 +3,11 @@ import { ofCall } from './types/event.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import { addUsage, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
-import { argsHashOf, failure, spentUsage } from './call.ts'
 import type { CallState, TurnScope, Within } from './call.ts'
-import { createSlots } from './leases/slots.ts'
+import { argsHashOf, failure, spentUsage } from './call.ts'
+import { createSlots, shareOf } from './leases/share.ts'
 import { createGenerate, type GenerateOptions } from './leases/generate.ts'
 import { createLedger, createLedgerWithin } from './leases/ledger.ts'
-import { shareOf } from './leases/share.ts'
 
 /** Code has no context to fill; a longer result is stored behind a handle all the same. */
 export const maxOutputChars = 1_000_000
@@ -18,8 +17,9 @@ const tooMany = failure('lease_tool_calls', 'The budget does not allow this call
 const isOver = failure('tool_cancelled', 'The call that asked for this is over.')
 
 /**
- * The calls that the code of one call may make: other tools, each through every gate, and model calls. All are within the
- * call's lease, have ids of their own, and end with the call. `close` waits for them and returns their spending.
+ * The calls that the code of one call may make: other tools, each through every gate, and model calls. All are
+ * within the call's lease, have ids of their own, and end with the call. `close` waits for them and returns their
+ * spending.
  * @see docs/design.md section 8, invariants 3 and 4
  */
 export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {

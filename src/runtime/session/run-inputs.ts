@@ -1,6 +1,5 @@
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { Delivery, RunSpending } from './types/lineage.ts'
 import type { RunView } from './types/run-view.ts'
 import type { ConfirmedAttempt, ConfirmRequest } from './types/unconfirmed.ts'

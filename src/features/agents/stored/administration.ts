@@ -1,10 +1,16 @@
 import { defined } from '#contracts/defined.ts'
-import { needsOf, ownersMatters, type AgentPermission } from '../types.ts'
+import {
+  needsOf,
+  ownersMatters,
+  type AgentPermission,
+  permissionsOn,
+  type AgentAdministration,
+  type SeenAgent,
+} from '../types.ts'
 import { type AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { permissionsOn, type AgentAdministration, type SeenAgent } from '../types.ts'
 import {
   type AgentAdministrator,
   type AgentVersion,
@@ -109,7 +115,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const approved = { ...wanted, approvedBy: by.principal, approvedAtMs: clock.nowMs() }
       const needs = wanted.needs.map(needText)
       const event = eventOf('agent_approved', by, { agent: id, version, hash, needs })
-      const problem = `version: ${version} of ${id} does not wait for anybody. isola agent rollback takes an earlier one.`
+      const problem = `version: ${version} of ${id} does not wait for anybody. isola agent rollback takes ` + 'an earlier one.'
       return changed(store.approve(id, approved, event), { id, by, problem })
     },
     async rollBack(id, version, by, first) {
@@ -117,7 +123,7 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const matters = ownersMatters(wanted.definition, agent.inForce?.definition)
       if (!isOwners(agent, by) && matters.length > 0)
         throw forbidden(
-          `version: ${version} of ${id} decides its ${matters.map(({ what }) => what).join(', ')}: its owner or an operator takes it.`,
+          `version: ${version} of ${id} decides its ${matters.map(({ what }) => what).join(', ')}: ` + 'its owner or an operator takes it.',
         )
       refuseModel(wanted.definition, agent, deps)
       await first?.({ ...agent, inForce: wanted })

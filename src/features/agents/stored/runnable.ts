@@ -1,5 +1,4 @@
-import { mayNameModel } from '#contracts/keys.ts'
-import type { Role } from '#contracts/keys.ts'
+import { mayNameModel, type Role } from '#contracts/keys.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { permissionsOn, type AgentStore, type SeenAgent } from '../types.ts'

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
-import { contentBlockSchema } from '#runtime/kernel/types/content.ts'
+import { contentBlockSchema } from '#runtime/kernel/types/asks.ts'
 import { type ContentBlock, type RichOutput } from '../types/content.ts'
 import type { Json } from '#contracts/json.ts'
 import { NotJsonError, toJson } from '../sandbox/json-border.ts'

@@ -2,9 +2,8 @@ import { defined } from '#contracts/defined.ts'
 import type { AgentResult, AgentSpec, FinalState } from '#contracts/agent.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { contextLabel } from './label.ts'
+import { contextLabel, toTurnSaid } from './turn-said.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
-import { toTurnSaid } from './turn-said.ts'
 
 /** How a run ended, and its result. */
 export interface Ending {

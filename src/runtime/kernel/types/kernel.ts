@@ -75,7 +75,10 @@ export interface RunPorts {
   readonly signal: AbortSignal
 }
 
-/** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
+/**
+ * The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a
+ * US dollar.
+ */
 export interface PlatformLease {
   /** The most that a turn may cost, with the writes at a run's end: reserved before the turn begins. */
   readonly turnNanoUsd: () => number

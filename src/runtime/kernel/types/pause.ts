@@ -1,7 +1,19 @@
-import type { ApprovalScope, Decider } from './approval.ts'
+import type * as z from 'zod'
+import type { Role } from '#contracts/keys.ts'
+import type { approvalScope } from '#contracts/approval.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Answers, PauseRequest, ToolResult } from '#contracts/tool.ts'
+
+/** The principal that decides an approval. A token without the needed scope has been refused before. */
+export interface Decider {
+  readonly principal: string
+  readonly role: Role
+  /** Where the decision was made: in the session, or in the inbox. */
+  readonly via: 'session' | 'inbox'
+}
+
+export type ApprovalScope = z.infer<typeof approvalScope>
 
 /**
  * A call that waits for an answer from outside. The object may leave memory meanwhile, and the waiting time is not

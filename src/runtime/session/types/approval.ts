@@ -1,4 +1,4 @@
-import type { ApprovalScope, Decider } from '#runtime/kernel/types/approval.ts'
+import type { ApprovalScope, Decider } from '#runtime/kernel/types/pause.ts'
 import type { Approver, ApprovalRequest } from '#contracts/approval.ts'
 import type * as z from 'zod'
 import type { jsonType, approvalRuleSchema, approvalEntrySchema } from './approval-schemas.ts'

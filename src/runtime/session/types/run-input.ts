@@ -1,7 +1,6 @@
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type { RunPlace } from './follow-run.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { PauseView, RunView } from './run-view.ts'
 import type { SteerReceipt } from './submission.ts'
 

@@ -1,7 +1,7 @@
 import type { AgentDescriptor, AgentSpec } from '#contracts/agent.ts'
 import type { AgentPin, PinnedAgent } from '#runtime/kernel/types/agent-pin.ts'
 import type { ApprovalRules } from './approval-rules.ts'
-import type { ContextReader } from '#runtime/kernel/types/context-reader.ts'
+import type { ContextReader } from '#runtime/kernel/types/context.ts'
 import type { ErrorCode } from '#contracts/errors.ts'
 import type { EventBus } from './event-bus.ts'
 import type { HeldWork } from './held-work.ts'

@@ -1,7 +1,7 @@
 import { freeFields, ruleIdOf, shapeOf } from '../types/approval-shape.ts'
 import type { Approver } from '#contracts/approval.ts'
 import { approverText, mayApprove, type ApprovalRule } from '../types/approval.ts'
-import { type Decider } from '#runtime/kernel/types/approval.ts'
+import { type Decider } from '#runtime/kernel/types/pause.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Decision, Pause } from '#runtime/kernel/types/pause.ts'
