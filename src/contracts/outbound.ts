@@ -95,7 +95,7 @@ export interface OutboundRules {
 }
 
 /** The answer, of any status. Read it to its end, or cancel it: its connection and its timer wait for that. */
-export interface Answer {
+export interface OutboundAnswer {
   readonly status: number
   readonly headers: Headers
   /** The host that answered: the last of the redirects. */
@@ -116,7 +116,7 @@ export interface Answer {
  * Sends one request, and follows as many redirects as it may. Only http and https leave; to a public host only https on
  * port 443. Rejects with an `OutboundError`, as `toError` has it, or with what a hook threw.
  */
-export type Send = (request: OutboundRequest, rules: OutboundRules) => Promise<Answer>
+export type Send = (request: OutboundRequest, rules: OutboundRules) => Promise<OutboundAnswer>
 
 /** The one way out of this deployment. */
 export interface Outbound {

@@ -65,7 +65,7 @@ export interface ToolContext {
   /** The calls that the tool's code may make itself; only where its entry has `inner`. */
   readonly inner?: InnerCalls
   /** The answers to this call's earlier questions; the call runs again from its start. */
-  readonly answers?: Answers | undefined
+  readonly answers?: AskAnswers | undefined
   /** A principal approved this very call with these arguments. */
   readonly isApproved?: boolean
   /** Streams pieces of its text, which is the run's answer, to a reader. The pieces are not stored. */
@@ -156,7 +156,7 @@ export interface PauseRequest {
 export type Asks = Readonly<Record<string, JsonObject>>
 
 /** The answers, by key, each beside its question: an answer holds for exactly that question. */
-export type Answers = Readonly<
+export type AskAnswers = Readonly<
   Record<string, { readonly asked: JsonObject; readonly answer: Json }>
 >
 

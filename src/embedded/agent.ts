@@ -15,7 +15,7 @@ import type { Planner, Reflector, ToolExecutor } from '#runtime/kernel/types/pla
 import type { PromptStore } from '#features/memory/types.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { SchemaValidator, Tool, ToolEntry } from '#contracts/tool.ts'
-import { createConversation, type Conversation } from './agent-context.ts'
+import { createConversation, type EmbeddedConversation } from './agent-context.ts'
 import { checkAgentOptions, reportingTool } from './agent-options.ts'
 import { createInputValidator } from '#runtime/catalog/input-validator.ts'
 import { createSchemaValidator } from '#runtime/catalog/schema-validator.ts'
@@ -99,7 +99,7 @@ export class Agent {
   readonly #sources: Sources
   readonly #running = new Map<string, AbortController>()
   /** A session lasts as long as its host holds it. */
-  readonly #sessions = new WeakMap<AgentSession, Conversation>()
+  readonly #sessions = new WeakMap<AgentSession, EmbeddedConversation>()
   readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = {
     step: [],
     tool: [],
@@ -224,7 +224,7 @@ export class Agent {
   #input(
     run: string,
     session: string,
-    { messages, compactions, isLeftOver }: Conversation,
+    { messages, compactions, isLeftOver }: EmbeddedConversation,
     more: readonly ToolEntry[],
   ) {
     const {
@@ -273,7 +273,7 @@ export class Agent {
         limits: {
           ...defaultAgentLimits,
           ...defined({ maxTurns: maxSteps }),
-          ...given(limits),
+          ...defined(limits ?? {}),
         },
         provenance: { template: id, version: '1' },
       },
@@ -304,7 +304,3 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
   if (able) return able
   throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
 }
-
-/** The limits that have a value; an optional setting that was passed on without a value is left out. */
-const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
-  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))

@@ -7,13 +7,13 @@ import { agentToolName } from './sub-agent-tool.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 
 /** An owner of tools: a plugin with its tools and its agent's tool, or a server. */
-export interface ToolOwner {
+export interface EntryOwner {
   readonly id: string
   readonly entries: readonly ToolEntry[]
 }
 
 /** A plugin as an owner of tools. */
-export interface PluginOwner extends ToolOwner {
+export interface PluginOwner extends EntryOwner {
   readonly plugin: { readonly manifest: Manifest; readonly tier: TrustTier }
 }
 
@@ -31,7 +31,7 @@ interface ToolReach {
  */
 export function resolveUsesTools(
   usesTools: readonly string[],
-  owners: readonly ToolOwner[],
+  owners: readonly EntryOwner[],
   disallowed: readonly string[] = [],
 ): ToolReach {
   const wanted = new Set(usesTools)
@@ -96,7 +96,7 @@ export function connectCode<Owner extends PluginOwner>(
   owners: readonly Owner[],
   report: ReportUnknown,
   /** Owners of tools that run no code here. */
-  others: readonly ToolOwner[] = [],
+  others: readonly EntryOwner[] = [],
 ): readonly Owner[] {
   const connected: readonly Owner[] = owners.map((owner) => ({
     ...owner,

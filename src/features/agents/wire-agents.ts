@@ -17,7 +17,7 @@ import {
   connectCode,
   resolveUsesTools,
   type PluginOwner,
-  type ToolOwner,
+  type EntryOwner,
   report,
   reportUnknown,
   toProblem,
@@ -164,7 +164,7 @@ export function wireAgents(given: AgentWiringDeps): WiredAgents {
     (plugin, names) => reportUnknown(plugin, names, problems),
     servers,
   )
-  const all: readonly ToolOwner[] = [...owners, ...servers]
+  const all: readonly EntryOwner[] = [...owners, ...servers]
   registerOrchestrator(prompts)
   const deps = { ...given, codeOf: createCodeMode(owners, writesCode, problems) }
   const prepareAgent = (source: AgentSource): PrepareRun => {

@@ -21,7 +21,7 @@ import { agentToolName } from './sub-agent-tool.ts'
 import {
   resolveUsesTools,
   type PluginOwner,
-  type ToolOwner,
+  type EntryOwner,
   report,
   reportUnknown,
 } from './tool-reach.ts'
@@ -30,7 +30,7 @@ import {
 export const maxPromptTokens = 1_500
 
 /** An owner of tools that is no plugin. The tools of an exclusive server belong to the agents that name it. */
-export interface ServerOwner extends ToolOwner {
+export interface ServerOwner extends EntryOwner {
   readonly isExclusive: boolean
   readonly offers: Offers
 }

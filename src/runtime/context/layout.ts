@@ -2,14 +2,14 @@ import { defined } from '#contracts/defined.ts'
 import { unpinOrder, type TokenCounter, type Unpinned } from '#contracts/context.ts'
 import { type ContextInput, bothEnds } from './types.ts'
 import type { Message } from '#contracts/message.ts'
-import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
-import { leftOvers, type Pin, type Pins } from './pins.ts'
+import { anyHandle, fairHeads, minCleared, planned, type ToolAnswer } from './clear.ts'
+import { leftOvers, type Pin, type PinnedSteps } from './pins.ts'
 import type { Sizes } from './sizes.ts'
-import type { Step } from './steps.ts'
+import type { ContextStep } from './steps.ts'
 
 /** The messages that are sent with a summary, and the results that need handles for it. */
 export interface Layout {
-  readonly kept: readonly Step[]
+  readonly kept: readonly ContextStep[]
   /** Everything from here on is sent; of the steps before it only `kept`. */
   readonly goneTo: number
   /** Answers that get a handle, with how much of their beginning stays. */
@@ -26,8 +26,8 @@ export interface Layout {
 
 export interface LayoutDeps {
   readonly input: ContextInput
-  readonly steps: readonly Step[]
-  readonly pins: Pins
+  readonly steps: readonly ContextStep[]
+  readonly pins: PinnedSteps
   readonly sizes: Sizes
   readonly count: TokenCounter
   readonly readTool: string
@@ -66,7 +66,7 @@ const costAt = (at: number, { input, replaced, count }: LayoutDeps): number => {
   return message ? count.ofMessage(message) : 0
 }
 
-const costOf = (step: Step, deps: LayoutDeps): number => {
+const costOf = (step: ContextStep, deps: LayoutDeps): number => {
   let sum = 0
   for (let at = step.from; at < step.to; at += 1) sum += costAt(at, deps)
   return sum
@@ -109,7 +109,7 @@ export function layOut(deps: LayoutDeps): Layout {
 
 /** A layout while it is made shorter. */
 interface Draft extends LayoutDeps {
-  readonly kept: Set<Step>
+  readonly kept: Set<ContextStep>
   readonly replaced: Map<number, Message>
   readonly cleared: Map<number, number | undefined>
   readonly unpinned: Set<Unpinned>
@@ -149,7 +149,7 @@ function replace(draft: Draft, at: number, message: Message): void {
   draft.tokens += costAt(at, draft)
 }
 
-function drop(draft: Draft, step: Step, name: Unpinned): void {
+function drop(draft: Draft, step: ContextStep, name: Unpinned): void {
   if (!draft.kept.delete(step)) return
   draft.tokens -= costOf(step, draft)
   draft.unpinned.add(name)
@@ -237,9 +237,9 @@ const summaryRoom = (free: number, target: number): number =>
   Math.min(free, mostSummary, Math.floor(target / 4))
 
 export function answersIn(
-  { from, to }: Step,
+  { from, to }: ContextStep,
   { messages }: Pick<ContextInput, 'messages'>,
-): readonly (readonly [number, Answer])[] {
+): readonly (readonly [number, ToolAnswer])[] {
   return messages
     .slice(from, to)
     .flatMap((message, index) =>

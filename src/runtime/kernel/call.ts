@@ -41,7 +41,7 @@ export interface TurnScope {
 }
 
 /** One call on its way through the gates. Only the gates read and change it. */
-export interface CallState {
+export interface GatedCall {
   readonly id: string
   /** The call that makes this one, if it is not the model that does. */
   readonly parent?: string | undefined
@@ -79,7 +79,7 @@ export type GateVerdict =
   | { readonly recheck: true }
   | { readonly pause: PauseRequest }
 
-export type PassGates = (call: CallState, scope: TurnScope) => Promise<void>
+export type PassGates = (call: GatedCall, scope: TurnScope) => Promise<void>
 
 /** The parts of a running call: its own abort signal, and the gates for calls that it makes. */
 export type Within = { readonly signal: AbortSignal; readonly passOther: PassGates }
@@ -92,7 +92,7 @@ export interface Gate {
   readonly broken?: ToolResult
   /** @param passOther All gates, for calls that this call makes. */
   readonly pass: (
-    call: CallState,
+    call: GatedCall,
     scope: TurnScope,
     passOther: PassGates,
   ) => GateVerdict | Promise<GateVerdict>
@@ -114,7 +114,7 @@ export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope):
   return hash
 }
 
-export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
+export function subjectOf(call: GatedCall, { caller, signal }: TurnScope): HookSubject {
   const { id, name, input, entry, emit, changed = ownLabel } = call
   const tool = entry?.tool.name ?? name
   const label = joinLabels([caller.label, changed])
@@ -127,7 +127,7 @@ export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookS
  * The spending of a call: the call itself and the tool's report. A spending call without a report took its whole
  * lease.
  */
-export function spentBy(call: CallState): Partial<Amount> {
+export function spentBy(call: GatedCall): Partial<Amount> {
   if (!call.hasRun) return {}
   const reserved = call.lease?.amount
   const usage = call.result?.usage
@@ -139,7 +139,7 @@ export function spentBy(call: CallState): Partial<Amount> {
 }
 
 /** The usage that the caller books for a call, without its time: calls run side by side. */
-export function spentUsage(call: CallState): Usage {
+export function spentUsage(call: GatedCall): Usage {
   if (call.pause) {
     const { asking, entry } = call
     // A call that asks has run, and runs again. A spending call has to find its old share.

@@ -25,7 +25,7 @@ export interface KernelParts extends Sources {
 }
 
 /** A run between two pauses, with the parts that every phase uses. */
-export interface Segment {
+export interface RunSegment {
   readonly parts: KernelParts
   readonly input: RunInput
   readonly ports: RunPorts
@@ -49,7 +49,7 @@ export function openSegment(
   input: RunInput,
   ports: RunPorts,
   before: Usage,
-): Segment {
+): RunSegment {
   const { clock } = parts
   const { limits } = input.agent
   const ledger = createLedger(limits, before)

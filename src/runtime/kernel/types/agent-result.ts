@@ -6,7 +6,7 @@ import { contextLabel, toTurnSaid } from './turn-said.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 
 /** How a run ended, and its result. */
-export interface Ending {
+export interface RunEnding {
   readonly state: FinalState
   /** If absent, the text of the turns is the result. */
   readonly result?: string
@@ -23,7 +23,7 @@ interface EndedRun {
   readonly trace: string
   readonly startedAtMs: number
   readonly agent: Pick<AgentSpec, 'id' | 'provenance'>
-  readonly ending: Ending
+  readonly ending: RunEnding
   readonly turns: readonly TurnRecord[]
   readonly finishedAtMs: number
 }

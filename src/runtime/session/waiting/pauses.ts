@@ -8,7 +8,7 @@ import {
   type Pause,
   type PauseAnswer,
 } from '#runtime/kernel/types/pause.ts'
-import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
+import type { AskAnswers, Asks, ToolResult } from '#contracts/tool.ts'
 import { asksHashOf, type Hash } from '../storage/open-pauses.ts'
 
 const maxOutputChars = 500_000
@@ -91,7 +91,7 @@ function withAnswersTo(asks: Asks, output: Json, before: PauseAnswer | undefined
     })
   }
   const fresh = given.map(([key, answer]) => [key, { asked: asks[key]!, answer }] as const)
-  const answers: Answers = { ...answersIn(before), ...Object.fromEntries(fresh) }
+  const answers: AskAnswers = { ...answersIn(before), ...Object.fromEntries(fresh) }
   if (JSON.stringify(answers).length > maxOutputChars) throw tooLarge()
   return before?.kind === 'approved' ? { ...before, answers } : { kind: 'answered', answers }
 }
