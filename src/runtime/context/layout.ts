@@ -1,10 +1,11 @@
 import { defined } from '#contracts/defined.ts'
 import { unpinOrder, type TokenCounter, type Unpinned } from '#contracts/context.ts'
 import { type ContextInput, bothEnds } from './types.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { anyHandle, fairHeads, minCleared, planned, type ToolAnswer } from './clear.ts'
 import { leftOvers, type Pin, type PinnedSteps } from './pins.ts'
-import type { Sizes } from './sizes.ts'
+import { perRequest, type Sizes } from './sizes.ts'
 import type { ContextStep } from './steps.ts'
 
 /** The messages that are sent with a summary, and the results that need handles for it. */
@@ -250,3 +251,35 @@ export function answersIn(
 /** The user's first message, where it alone is too long. */
 export const shortGoal = (text: string, chars: number, handle: string): string =>
   `${bothEnds(text, chars)}\n[Shortened to make room${handle && `; in full behind the handle ${handle}`}.]`
+
+/** Fails because nothing more can be left out. The message names the limit and the sizes. */
+export function tooLarge({ input, count, sizes, pins, steps }: LayoutDeps): IsolaError {
+  const { messages, model, tools } = input
+  const stays = steps.filter((step) => pins.of.get(step) === 'always')
+  const all = stays.flatMap(({ from, to }) => messages.slice(from, to))
+  const said = all.filter(({ role }) => role !== 'system')
+  const rules = all.filter(({ role }) => role === 'system')
+  const fixed =
+    perRequest +
+    count.ofTools(tools) +
+    rules.reduce((sum, message) => sum + count.ofMessage(message), 0)
+  const limit = Math.max(0, sizes.window - fixed)
+  const largest = Math.max(0, ...said.map((message) => count.ofMessage(message)))
+  if (fixed >= sizes.window)
+    return new IsolaError(
+      'model_not_capable',
+      `The instructions and tools of this agent have about ${fixed} tokens; ${model.name} ` +
+        `takes at most ${sizes.window} as input.`,
+    )
+  if (largest <= limit)
+    return new IsolaError(
+      'request_too_large',
+      `What came in since the last answer has more than the ${limit} tokens that ` +
+        `${model.name} takes with this agent's instructions and tools.`,
+    )
+  return new IsolaError(
+    'request_too_large',
+    `The message has about ${largest} tokens; with this agent's instructions and tools ` +
+      `${model.name} takes at most ${limit} in one message.`,
+  )
+}
