@@ -39,7 +39,6 @@ import {
 const params = { agent: 'The agent’s id.' }
 /** A change of an agent, which is answered as it then is. */
 const change = {
-  roles: talkers,
   params,
   replies: { 200: { is: 'The agent as it then is.', json: listed } },
   errors: [403, 404, 409, 503],
@@ -162,6 +161,7 @@ export default [
     },
   }),
   route('POST /api/agents/:agent/rollback', {
+    roles: talkers,
     ...change,
     summary: 'Has a version that was in force be so again.',
     body: rollBackAgentRequest,
@@ -175,18 +175,21 @@ export default [
     },
   }),
   route('POST /api/agents/:agent/archive', {
+    roles: talkers,
     ...change,
     summary: 'Puts an agent aside: it is kept, and nobody runs it.',
     body: noBody,
     handle: (deps: AgentDeps, request) => setState(deps, request, 'archived'),
   }),
   route('POST /api/agents/:agent/restore', {
+    roles: talkers,
     ...change,
     summary: 'Has an agent run again that was put aside.',
     body: noBody,
     handle: (deps: AgentDeps, request) => setState(deps, request, 'active'),
   }),
   route('POST /api/agents/:agent/approve', {
+    roles: talkers,
     ...change,
     summary:
       'Allows what a version needs; it is in force then. Its owner allows what needs only the owner.',
