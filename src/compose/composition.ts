@@ -1,6 +1,6 @@
 import { archiveReader } from '../archive-reader.gen.ts'
 import { bundledPlugins } from '../bundled.gen.ts'
-import { inTurn } from './in-turn.ts'
+import { inTurn, composeTriggers, type Triggers } from './triggers.ts'
 import { isolateModules, isolateVersion, modelModules } from '../isolate.gen.ts'
 import { composeBase } from './composition-base.ts'
 import { composeAgents, composeThinking } from '#features/agents/compose.ts'
@@ -36,7 +36,6 @@ import type { RouteDeps } from '../routes.gen.ts'
 import { bundledSkills } from '../skills.gen.ts'
 import { composeSkills } from '#features/skills/compose.ts'
 import { keyedHash, secureBytes, systemSources } from './sources.ts'
-import { composeTriggers, type Triggers } from './triggers.ts'
 import { version } from '../../package.json'
 
 export interface Runtime extends Triggers {

@@ -84,8 +84,8 @@ function versionOf(
 
 const before = (kind: ObjectKind, id: string) =>
   refused(
-    `The ${kind} object ${id} was made by a build before the first release of Isola, is not read and was not changed: ` +
-      'deploy this version under another name (docs/upgrading.md).',
+    `The ${kind} object ${id} was made by a build before the first release of Isola, is not read and ` +
+      'was not changed: deploy this version under another name (docs/upgrading.md).',
   )
 const newer = (kind: ObjectKind, id: string) =>
   refused(

@@ -1,17 +1,17 @@
 // The settings of a deployment: variables and secrets. Imported by the Worker, and by `isola doctor`, which finds
 // faults with the same code.
 import * as z from 'zod'
-import type { ModelConfig } from '#platform/models/types.ts'
-import { IsolaError } from '#contracts/errors.ts'
-import { unlimited } from '#contracts/lease.ts'
-import type { PluginQuota } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { DayAmount } from '#runtime/session/types/principal.ts'
 import {
+  type ModelConfig,
   keyNamesIn,
   priceSettings,
   providerSettings,
   toModelServers,
 } from '#platform/models/types.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type { PluginQuota } from '#runtime/catalog/types/plugin-catalog.ts'
+import type { DayAmount } from '#runtime/session/types/principal.ts'
 import {
   captureContent,
   headerSecretsIn,
@@ -49,35 +49,31 @@ const isolatePriceNanoUsd = 2_000_000
 
 const count = whole(/^[1-9]\d{0,5}$/, 'must be a whole number, 1 to 999999')
 
+/** Names with commas between them. */
+const listOf = (isName: (name: string) => boolean, message: string) =>
+  z
+    .string()
+    .optional()
+    .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim() || []))
+    .refine((names) => names.every(isName), message)
+
 /** Bindings of databases that plugins may be given. Never the deployment's own. */
-const sqlDatabases = z
-  .string()
-  .optional()
-  .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim() || []))
-  .refine(
-    (names) => names.every((name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'DB'),
-    "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
-  )
+const sqlDatabases = listOf(
+  (name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'DB',
+  "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
+)
 
 /** Trusted plugins whose code has one isolate for all principals, or `*`. */
-const sharedIsolates = z
-  .string()
-  .optional()
-  .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim() || []))
-  .refine(
-    (ids) => ids.every((id) => /^(\*|[a-z][a-z0-9-]{0,23})$/.test(id)),
-    'must be ids of plugins with commas between them, or *',
-  )
+const sharedIsolates = listOf(
+  (id) => /^(\*|[a-z][a-z0-9-]{0,23})$/.test(id),
+  'must be ids of plugins with commas between them, or *',
+)
 
 /** Names under which clients reach this deployment, besides localhost and its workers.dev name. */
-const hosts = z
-  .string()
-  .optional()
-  .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim().toLowerCase() || []))
-  .refine(
-    (names) => names.every((name) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name)),
-    'must be host names with commas between them, without scheme or port: agents.example.com',
-  )
+const hosts = listOf(
+  (name) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name),
+  'must be host names with commas between them, without scheme or port: agents.example.com',
+).transform((names) => names.map((name) => name.toLowerCase()))
 
 const configSchema = z.object({
   ISOLA_HOSTS: hosts,

@@ -36,7 +36,10 @@ export interface OAuthParts extends Sources, Pick<Outbound, 'send' | 'checkUrl'>
   readonly onFault: (error: unknown) => void
 }
 
-/** The authorization server from its parts: leaves first. The Worker's entry brings it in, since it needs the platform. */
+/**
+ * The authorization server from its parts: leaves first. The Worker's entry brings it in, since it needs the
+ * platform.
+ */
 export function openOAuth(parts: OAuthParts): (authenticate: Authenticate) => OAuthService {
   const { kv, config, keys, grants, log, clock, sha256, onFault } = parts
   const { operatorKey, oidc } = config

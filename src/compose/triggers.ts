@@ -1,11 +1,19 @@
 import { defined } from '#contracts/defined.ts'
-import { inTurn } from './in-turn.ts'
 import type { composeErasures } from '#features/record/erasure/compose.ts'
 import type { composeGovernance } from './governance.ts'
 import type { composeCatalog } from '#runtime/catalog/compose.ts'
 import type { composeSchedules } from '#features/schedules/compose.ts'
 import type { parseConfig } from './settings.ts'
 import type { composeStorage } from './storage.ts'
+
+/** Runs jobs one after the other. */
+export const inTurn =
+  <Told extends readonly unknown[]>(
+    ...jobs: readonly (((...told: Told) => Promise<void>) | undefined)[]
+  ) =>
+  async (...told: Told): Promise<void> => {
+    for (const job of jobs) await job?.(...told)
+  }
 
 /** The jobs that the platform starts by the clock. Neither ever throws. */
 export interface Triggers {

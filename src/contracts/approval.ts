@@ -40,7 +40,8 @@ export const approvalRequestSchema = z.object({
   reason: z
     .string()
     .describe(
-      'the reason for the question: `destructive`, `label`, `host_not_allowed`; `tool` or `run` if the tool or whoever began the run wants it',
+      'the reason for the question: `destructive`, `label`, `host_not_allowed`; `tool` or ' +
+        '`run` if the tool or whoever began the run wants it',
     ),
   rule: z.string().describe('the line of the policy that says so; empty if it is not the policy'),
   sinks: z.array(sink).readonly().describe('what the call does outward'),

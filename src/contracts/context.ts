@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { compaction } from './event-fields.ts'
 import type { Json } from './json.ts'
 import type { Label } from './label.ts'
 import type { Message, TaintLabel } from './message.ts'
@@ -87,45 +88,5 @@ export const unpinOrder = [
 ] as const
 export type Unpinned = (typeof unpinOrder)[number] | 'ids' | 'archives'
 
-/** The messages that left, the messages that stayed, and the cost. */
-export interface CompactionReport {
-  /** `start`: the share at which it begins. `budget`: the run's lease takes no more. */
-  readonly reason: 'start' | 'budget' | 'context_error' | 'requested'
-  readonly stage: 'results' | 'summary'
-  /** The author of the summary, if there is one. */
-  readonly by?: 'model' | 'rule' | 'provider'
-  /** The plugin that chose what leaves. */
-  readonly chosenBy?: string
-  /** Why the choice of the plugin that provides this did not count: it was made as if there were none. */
-  readonly notChosen?: string
-  /** Why no model made the summary: the code with which it was refused. */
-  readonly refused?: string
-  /** Input tokens of the call, tools included. */
-  readonly tokensBefore: number
-  readonly tokensAfter: number
-  readonly targetTokens: number
-  /** The tokens that the input of a call may have. */
-  readonly roomTokens: number
-  readonly left: {
-    /** Answers of tools behind a handle now. */
-    readonly results: number
-    /** Messages that only the summary and the archives have. */
-    readonly messages: number
-    /** Parts of both that found no place in a handle: only the transcript has them. */
-    readonly notKept: number
-  }
-  readonly stayed: {
-    readonly messages: number
-    readonly lastTurns: number
-    readonly decisions: number
-    readonly openCalls: number
-    readonly ids: number
-  }
-  /** Pinned messages that were given up all the same. */
-  readonly unpinned: readonly Unpinned[]
-  /** Spent on the summary. */
-  readonly tokens: number
-  readonly costNanoUsd: number
-  /** The cost of a call's input, if a price is known. */
-  readonly callCostNanoUsd?: { readonly before: number; readonly after: number }
-}
+/** The messages that left, the messages that stayed, and the cost: the fields of `context_compacted`. */
+export type CompactionReport = Readonly<z.infer<z.ZodObject<typeof compaction>>>

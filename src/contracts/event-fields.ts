@@ -269,7 +269,8 @@ export const compaction = {
   reason: z
     .enum(['start', 'budget', 'context_error', 'requested'])
     .describe(
-      'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; a caller asked for it',
+      'it passed the share at which it begins; the run’s budget takes no more; the model ' +
+        'service refused it; a caller asked for it',
     ),
   stage: z
     .enum(['results', 'summary'])

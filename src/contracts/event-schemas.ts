@@ -43,7 +43,8 @@ const findingEventSchemas = {
         }),
       )
       .describe(
-        'best first, each query in turn; scores compare within a query. `matched`: words of the query that the tool has',
+        'best first, each query in turn; scores compare within a query. `matched`: words ' +
+          'of the query that the tool has',
       ),
     skills: z.array(text).exactOptional().describe('named with them'),
     withheld: z
@@ -223,7 +224,8 @@ export const eventSchemas = {
     { told: { turn } },
   ),
   model_failed: kind(
-    'A request to a model failed, or a crash may have cut it after it was sent (`code`: `lost`). There is one for each.',
+    'A request to a model failed, or a crash may have cut it after it was sent (`code`: ' +
+      '`lost`). There is one for each.',
     {
       ...modelRequest,
       code: text,
@@ -356,7 +358,8 @@ export const eventSchemas = {
     call,
     tool: text,
     reason: text.describe(
-      '`denied_by_rule`, `not_in_allow_list`, `host_not_allowed`, `destructive`, `over_rate`; `policy_unknown` and `rate_unknown` where it could not be asked',
+      '`denied_by_rule`, `not_in_allow_list`, `host_not_allowed`, `destructive`, ' +
+        '`over_rate`; `policy_unknown` and `rate_unknown` where it could not be asked',
     ),
     rule: text,
   }),

@@ -4,7 +4,10 @@ import type { eventSchemas } from './event-schemas.ts'
 
 type Schemas = typeof eventSchemas
 
-/** Every kind of thing that can happen, as `noun_verb`. The stream, the audit log, traces and the console are views of these. */
+/**
+ * Every kind of thing that can happen, as `noun_verb`. The stream, the audit log, traces and the console are views
+ * of these.
+ */
 export type EventType = keyof Schemas
 
 /** The fields of an event, as it is emitted and stored. JSON without a secret. */

@@ -34,10 +34,10 @@ export const wellFormedJson = (text: string): string =>
 /** Parses JSON from outside, with every text in it well-formed. Throws as `JSON.parse` does. */
 export const parseForeignJson = (text: string): unknown => JSON.parse(wellFormedJson(text))
 
-export type Fields = Readonly<Record<string, unknown>>
+export type ForeignFields = Readonly<Record<string, unknown>>
 
 /** Whether this is a JSON object. */
-export const isFields = (value: unknown): value is Fields =>
+export const isFields = (value: unknown): value is ForeignFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Levels of a call's arguments: code that walks them calls itself, and its stack is finite. */

@@ -24,7 +24,10 @@ export const labelSchema = z.object({ ...levels, sources: z.array(source).readon
 
 /** Who can have written a value and who may read it. The label of a whole context is the join of all labels in it. */
 export type Label = Readonly<z.infer<typeof labelSchema>>
-/** A tool, a tool and a host (`http__get example.com`), or a client's tool (`client:read`), with what came from there. */
+/**
+ * A tool, a tool and a host (`http__get example.com`), or a client's tool (`client:read`), with what came from
+ * there.
+ */
 export type LabelSource = Label['sources'][number]
 
 /** The label of our own words, and of an empty context: joined with another label it gives that label. */

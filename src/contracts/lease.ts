@@ -1,3 +1,5 @@
+import type * as z from 'zod'
+import type { limitReached } from './event-fields.ts'
 import type { PlatformAmounts, PlatformUnit } from './platform.ts'
 
 const unitsOf = (...of: readonly PlatformAmounts[]) =>
@@ -121,36 +123,16 @@ export interface LeaseRefusal {
 }
 
 /**
+ * A limit that a run has reached, for the principal that may raise it: the fields of `budget_reached`. Costs in
+ * billionths of a US dollar, time in milliseconds.
+ */
+export type LimitReached = Readonly<z.infer<z.ZodObject<typeof limitReached>>>
+
+/**
  * Where a limit comes from: the agent's, request's or session's limits; a change for the run since; the rest of its
  * principal's day; or the lease that a caller gave its sub-agent.
  */
-export type LimitOwner = 'agent' | 'request' | 'session' | 'run' | 'day' | 'caller'
-
-/**
- * A limit that a run has reached, for the principal that may raise it. Costs in billionths of a US dollar, time in
- * milliseconds.
- */
-export interface LimitReached {
-  readonly code: LeaseRefusal['code'] | 'loop_suspected'
-  /** Which limit; absent for a suspected loop, which is not one. */
-  readonly limit?: keyof Limits
-  /** The limit in force. */
-  readonly allowed?: number
-  readonly of?: LimitOwner
-  /** The amount booked so far, everything below the run included. */
-  readonly spent?: number
-  /** The least limit with which the next step may begin; a guess for a step that spends itself. */
-  readonly needed?: number
-  /** The parts of `spent` in the tree: the run itself, and each call that spent itself. */
-  readonly own?: number
-  readonly calls?: readonly {
-    readonly call: string
-    readonly tool: string
-    readonly spent: number
-  }[]
-  /** In words for a person, with how to go on. */
-  readonly message: string
-}
+export type LimitOwner = NonNullable<LimitReached['of']>
 
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
 export const unlimited = Number.MAX_SAFE_INTEGER

@@ -12,7 +12,10 @@ export interface LineDiff {
   readonly lines: readonly string[]
 }
 
-/** Beyond so many edits what lies between the first and the last of them is shown as gone and new: work grows by the square. */
+/**
+ * Beyond so many edits what lies between the first and the last of them is shown as gone and new: work grows by the
+ * square.
+ */
 const maxEdits = 300
 
 /** @param contextLines How many lines that are as they were stand around each difference; 0: differences alone. */

@@ -34,7 +34,10 @@ export interface NewNote {
   readonly caption?: string
   /** When it was so, in words; 60 characters. */
   readonly date?: string
-  /** Turns of one conversation are found by their neighbours too, in the order in which they were written. 200 characters. */
+  /**
+   * Turns of one conversation are found by their neighbours too, in the order in which they were written. 200
+   * characters.
+   */
   readonly conversation?: string
   readonly origin?: NoteOrigin
   /** Id of the note of the same place that this one takes the place of, its id too. */
@@ -142,10 +145,16 @@ export interface PlaceStats {
   readonly bytes: number
 }
 
-/** One object's notes. May throw `request_invalid`, `request_not_found`, `tool_failed` (a budget) and `config_…` (no key). */
+/**
+ * One object's notes. May throw `request_invalid`, `request_not_found`, `tool_failed` (a budget) and `config_…` (no
+ * key).
+ */
 export type LongTermMemory = (request: MemoryRequest) => Promise<MemoryAnswer>
 
-/** Reaches the notes of a principal, its agents' included, and of the deployment. Throws what the object does, and `request_unavailable`. */
+/**
+ * Reaches the notes of a principal, its agents' included, and of the deployment. Throws what the object does, and
+ * `request_unavailable`.
+ */
 export interface MemoryGateway {
   readonly ofPrincipal: (principal: string) => LongTermMemory
   readonly ofDeployment: () => LongTermMemory

@@ -162,8 +162,8 @@ export interface NextModel {
 }
 
 /**
- * What a model lacks for a request (`images`, `tools`, `structured_output`, `context`, `price`, `cost`), `cooling_down`, `score`
- * (the host's function ruled it out or preferred another), or the code it failed with.
+ * What a model lacks for a request (`images`, `tools`, `structured_output`, `context`, `price`, `cost`),
+ * `cooling_down`, `score` (the host's function ruled it out or preferred another), or the code it failed with.
  */
 export type PassedOver = {
   readonly provider: string
@@ -175,8 +175,8 @@ export type PassedOver = {
  * Something that answers model requests. May throw `IsolaError` of family `model_`, nothing else but the reason of
  * the caller's signal. A provider is changed only before its first delta.
  *
- * A refusal (`isRefusal` of leases/) before `onBegun` costs nothing; any other failure of a request that was sent is booked with
- * all that was reserved for it.
+ * A refusal (`isRefusal` of leases/) before `onBegun` costs nothing; any other failure of a request that was sent
+ * is booked with all that was reserved for it.
  */
 export interface ModelProvider {
   readonly id: string

@@ -62,8 +62,8 @@ export interface OutboundRules {
    */
   readonly from?: URL | undefined
   /**
-   * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine asked.
-   * A refusal comes before any byte is sent: a caller must not learn which ports of this machine answer.
+   * Given where a caller named the address, or a text that was fetched: on no hop is another host of this machine
+   * asked. A refusal comes before any byte is sent: a caller must not learn which ports of this machine answer.
    */
   readonly openHosts?: OpenHosts
   /** Asked of each hop; throws what is refused besides. `from` is where a redirect came from. */
@@ -95,7 +95,7 @@ export interface OutboundRules {
 }
 
 /** The answer, of any status. Read it to its end, or cancel it: its connection and its timer wait for that. */
-export interface Answer {
+export interface OutboundAnswer {
   readonly status: number
   readonly headers: Headers
   /** The host that answered: the last of the redirects. */
@@ -116,7 +116,7 @@ export interface Answer {
  * Sends one request, and follows as many redirects as it may. Only http and https leave; to a public host only https on
  * port 443. Rejects with an `OutboundError`, as `toError` has it, or with what a hook threw.
  */
-export type Send = (request: OutboundRequest, rules: OutboundRules) => Promise<Answer>
+export type Send = (request: OutboundRequest, rules: OutboundRules) => Promise<OutboundAnswer>
 
 /** The one way out of this deployment. */
 export interface Outbound {

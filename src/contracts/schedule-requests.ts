@@ -28,7 +28,10 @@ export const toCron = (expression: string, timeZone: string): Cron =>
 export function cronProblem(text: string): string | undefined {
   const given = text.trim().split(/\s+/)
   if (given.length !== fields.length)
-    return `must be a cron expression of five fields (minute, hour, day, month, day of the week), such as "0 */4 * * *"; it has ${given.length}`
+    return (
+      'must be a cron expression of five fields (minute, hour, day, month, day of the week), ' +
+      `such as "0 */4 * * *"; it has ${given.length}`
+    )
   const wrong = given.findIndex((field, index) => {
     const alone = fields.map((_, at) => (at === index ? field : '*')).join(' ')
     return refusalOf(alone) !== undefined
@@ -57,7 +60,10 @@ function fieldProblem(given: string, { name, min, max }: (typeof fields)[number]
     from === undefined
       ? ''
       : `; from ${headOf(from, 20)} on, every ${step}: ${headOf(from, 20)}-${max}/${step}`
-  return `the ${name}, "${headOf(given, 40)}", must be *, a number from ${min} to ${max}, a range or a list of those, with a step if wanted: */4${meant}`
+  return (
+    `the ${name}, "${headOf(given, 40)}", must be *, a number from ${min} to ${max}, ` +
+    `a range or a list of those, with a step if wanted: */4${meant}`
+  )
 }
 
 /** An IANA time zone that this machine knows. */
@@ -209,7 +215,8 @@ export const scheduleRequest = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'All firings work in one session of its own, which goes on, and tell nothing where there is nothing. Needs a check.',
+      'All firings work in one session of its own, which goes on, and tell nothing where ' +
+        'there is nothing. Needs a check.',
     ),
   dryRun: z
     .boolean()

@@ -16,7 +16,7 @@ export interface SearchDocument {
 }
 
 /** A document whose words were read already: all that an index is built of. */
-export interface ReadDocument extends Pick<SearchDocument, 'id' | 'owner'> {
+export interface ReadSearchDocument extends Pick<SearchDocument, 'id' | 'owner'> {
   /** In words, as its fields lengthen it. */
   readonly length: number
   /** Each once, and in the same order what its occurrences count together. */
@@ -45,7 +45,10 @@ interface SearchCost {
   readonly rowsRead: number
 }
 
-/** A built index over documents. Deterministic: equal scores keep the documents' order. No query text raises an error. */
+/**
+ * A built index over documents. Deterministic: equal scores keep the documents' order. No query text raises an
+ * error.
+ */
 export interface SearchIndex {
   /** One query, or several whose hits are merged round-robin. */
   readonly search: (
@@ -57,5 +60,5 @@ export interface SearchIndex {
 
 /** Makes an index over documents that stay as they are. */
 export type BuildSearchIndex = (
-  documents: readonly (SearchDocument | ReadDocument)[],
+  documents: readonly (SearchDocument | ReadSearchDocument)[],
 ) => SearchIndex

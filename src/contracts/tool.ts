@@ -43,7 +43,10 @@ export interface ToolContext {
   /** The incoming trace context; absent if the trace began with this run. */
   readonly traceLink?: TraceLink
   readonly depth: number
-  /** Agents above and including the caller, and tools whose code made the calls in between: none may be called again. */
+  /**
+   * Agents above and including the caller, and tools whose code made the calls in between: none may be called
+   * again.
+   */
   readonly ancestry: readonly string[]
   /**
    * The options of its run: among them what this call may wait for (`tool_pending`), and which calls below it a
@@ -62,7 +65,7 @@ export interface ToolContext {
   /** The calls that the tool's code may make itself; only where its entry has `inner`. */
   readonly inner?: InnerCalls
   /** The answers to this call's earlier questions; the call runs again from its start. */
-  readonly answers?: Answers | undefined
+  readonly answers?: AskAnswers | undefined
   /** A principal approved this very call with these arguments. */
   readonly isApproved?: boolean
   /** Streams pieces of its text, which is the run's answer, to a reader. The pieces are not stored. */
@@ -153,7 +156,7 @@ export interface PauseRequest {
 export type Asks = Readonly<Record<string, JsonObject>>
 
 /** The answers, by key, each beside its question: an answer holds for exactly that question. */
-export type Answers = Readonly<
+export type AskAnswers = Readonly<
   Record<string, { readonly asked: JsonObject; readonly answer: Json }>
 >
 

@@ -7,15 +7,20 @@ export const first = <T, Found = string>(
 ): Found | undefined =>
   values.reduce<Found | undefined>((found, value) => found ?? ask(value), undefined)
 
-/** Characters that a reader does not see, or that move what stands beside them: controls, bidi, tags, zero width, fillers, blanks but one. */
+/**
+ * Characters that a reader does not see, or that move what stands beside them: controls, bidi, tags, zero width,
+ * fillers, blanks but one.
+ */
 const hidden =
-  '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Variation_Selector}\\p{Default_Ignorable_Code_Point}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\u2800]'
+  '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Variation_Selector}\\p{Default_Ignorable_Code_Point}' +
+  '\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\u2800]'
 // Shown as codes too: letters that no alphabet has.
 const eachHidden = new RegExp(`${hidden}|\\p{C}`, 'gu')
 
 /** Scripts in which a joiner after a letter changes what is seen, such as Persian and Hindi. */
 const joiningScripts =
-  'Arabic Syriac Mongolian Nko Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Myanmar Khmer Tibetan'
+  'Arabic Syriac Mongolian Nko Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu ' +
+  'Kannada Malayalam Sinhala Myanmar Khmer Tibetan'
 const joiningLetter = `[${joiningScripts.replace(/\w+/g, '\\p{Script=$&}').replaceAll(' ', '')}]`
 
 /** Joiners and emoji selectors where they do something. Anywhere else, and several in a row, they only hide. */

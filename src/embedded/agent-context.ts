@@ -1,5 +1,5 @@
 import type { Compaction } from '#contracts/context.ts'
-import type { ContextFitter } from '#runtime/kernel/types/context-fitter.ts'
+import type { ContextFitter } from '#runtime/kernel/types/context.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
@@ -17,7 +17,7 @@ import { createContextFitter } from '#runtime/context/context-fitter.ts'
 import { createTokenEstimator } from '#platform/models/estimate.ts'
 
 /** A conversation in memory: its messages, and the outputs that a handle stands for. */
-export interface Conversation {
+export interface EmbeddedConversation {
   readonly messages: Message[]
   readonly compactions: Compaction[]
   readonly isLeftOver: (message: Message) => boolean
@@ -34,7 +34,7 @@ interface Fitted {
 }
 
 /** The conversation of an embedded agent; it lasts as long as its host keeps it. */
-export function createConversation({ sha256 }: Pick<Sources, 'sha256'>): Conversation {
+export function createConversation({ sha256 }: Pick<Sources, 'sha256'>): EmbeddedConversation {
   const messages: Message[] = []
   const compactions: Compaction[] = []
   const failed = new WeakSet<Message>()

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { ContextFitter } from '#runtime/kernel/types/context-fitter.ts'
+import type { ContextFitter } from '#runtime/kernel/types/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
@@ -15,13 +15,12 @@ import type { Planner, Reflector, ToolExecutor } from '#runtime/kernel/types/pla
 import type { PromptStore } from '#features/memory/types.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { SchemaValidator, Tool, ToolEntry } from '#contracts/tool.ts'
-import { createConversation, type Conversation } from './agent-context.ts'
-import { checkAgentOptions } from './agent-options.ts'
-import { reportingTool } from './agent-tools.ts'
+import { createConversation, type EmbeddedConversation } from './agent-context.ts'
+import { checkAgentOptions, reportingTool } from './agent-options.ts'
 import { createInputValidator } from '#runtime/catalog/input-validator.ts'
 import { createSchemaValidator } from '#runtime/catalog/schema-validator.ts'
 import { openPolicy } from '#features/access/open-policy.ts'
-import { parallelExecutor } from '#runtime/kernel/executor.ts'
+import { parallelExecutor } from '#runtime/kernel/compose.ts'
 import { createFinishReflector, modelPlanner } from '#features/agents/model-planner.ts'
 import { createKernel } from '#runtime/kernel/run.ts'
 import { systemSources } from '#compose/sources.ts'
@@ -100,7 +99,7 @@ export class Agent {
   readonly #sources: Sources
   readonly #running = new Map<string, AbortController>()
   /** A session lasts as long as its host holds it. */
-  readonly #sessions = new WeakMap<AgentSession, Conversation>()
+  readonly #sessions = new WeakMap<AgentSession, EmbeddedConversation>()
   readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = {
     step: [],
     tool: [],
@@ -172,7 +171,10 @@ export class Agent {
     return this.run(task)
   }
 
-  /** Cancels whatever is running; each run still ends with one result. A model call ends when its provider heeds the signal. */
+  /**
+   * Cancels whatever is running; each run still ends with one result. A model call ends when its provider heeds the
+   * signal.
+   */
   stop(reason = 'The agent was stopped.'): void {
     for (const controller of this.#running.values()) controller.abort(new Error(reason))
   }
@@ -222,7 +224,7 @@ export class Agent {
   #input(
     run: string,
     session: string,
-    { messages, compactions, isLeftOver }: Conversation,
+    { messages, compactions, isLeftOver }: EmbeddedConversation,
     more: readonly ToolEntry[],
   ) {
     const {
@@ -271,7 +273,7 @@ export class Agent {
         limits: {
           ...defaultAgentLimits,
           ...defined({ maxTurns: maxSteps }),
-          ...given(limits),
+          ...defined(limits ?? {}),
         },
         provenance: { template: id, version: '1' },
       },
@@ -302,7 +304,3 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
   if (able) return able
   throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
 }
-
-/** The limits that have a value; an optional setting that was passed on without a value is left out. */
-const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
-  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))

@@ -4,7 +4,7 @@ import register from 'under-test:code'
 import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import type { HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { Answers, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { AskAnswers, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { openCapabilities } from '../../src/features/plugins/capabilities/capabilities.ts'
 import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
@@ -90,7 +90,7 @@ async function answered(
   input: JsonObject,
   { answers: given = {} }: CallOptions,
 ): Promise<ToolResult> {
-  let answers: Answers | undefined
+  let answers: AskAnswers | undefined
   for (let round = 0; round < maxRounds; round += 1) {
     const result = await tool.execute(input, createToolContext({ answers }))
     const asks = result.ok ? undefined : result.pause?.asks

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { Answers, Asks, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { AskAnswers, Asks, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
 
 /** Answers as a session keeps them: each beside what was asked. */
-export const answersTo = (asks: Asks | undefined, given: Readonly<Record<string, Json>>): Answers =>
+export const answersTo = (
+  asks: Asks | undefined,
+  given: Readonly<Record<string, Json>>,
+): AskAnswers =>
   Object.fromEntries(
     Object.entries(given).map(([key, answer]) => [key, { asked: asks?.[key] ?? {}, answer }]),
   )
@@ -17,7 +20,7 @@ export function describeAsking(
   const start = (tool: string, input: JsonObject = {}, granted?: readonly string[]) => {
     const entry = entriesOf(granted).find(({ tool: { name } }) => name.endsWith(`__${tool}`))
     const contexts: ReturnType<typeof createToolContext>[] = []
-    const run = async (answers?: Answers): Promise<ToolResult> => {
+    const run = async (answers?: AskAnswers): Promise<ToolResult> => {
       const context = createToolContext({ answers })
       contexts.push(context)
       return entry!.tool.execute(input, context)

@@ -11,12 +11,12 @@ import type { OutputStore } from '#runtime/kernel/types/policy.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { openPolicy } from '../../src/features/access/open-policy.ts'
-import type { CallState, TurnScope } from '../../src/runtime/kernel/call.ts'
+import type { GatedCall, TurnScope } from '../../src/runtime/kernel/call.ts'
 import { createLedger } from '../../src/runtime/kernel/leases/ledger.ts'
 import { createFinishReflector } from '../../src/features/agents/model-planner.ts'
 import { createDeadlines } from '../../src/runtime/kernel/deadlines.ts'
 import { passGates } from '../../src/runtime/kernel/pipeline.ts'
-import { parallelExecutor } from '../../src/runtime/kernel/executor.ts'
+import { parallelExecutor } from '../../src/runtime/kernel/compose.ts'
 import { systemSources } from '../../src/compose/sources.ts'
 import {
   agentSpec,
@@ -470,7 +470,7 @@ async function drive(subject: ToolSubject, options: DriveOptions): Promise<Drive
   return { result, calls: rows.flatMap((turn) => turn.calls), events, left, answers }
 }
 
-function callState({ tool }: ToolEntry, input: JsonObject): CallState {
+function callState({ tool }: ToolEntry, input: JsonObject): GatedCall {
   return {
     id: 'call_1',
     name: tool.name,

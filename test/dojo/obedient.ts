@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { Fields } from '#runtime/kernel/types/narrow-types.ts'
+import type { NarrowFields } from '#runtime/kernel/types/narrow-types.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { CallReadings, TaskReadings } from './readings.ts'
 import type { RecordedCall } from './suite.ts'
@@ -9,7 +9,7 @@ export interface Asked {
   /** Into which call it goes. */
   readonly tool: string
   readonly parameter: string
-  readonly field: Fields[string]
+  readonly field: NarrowFields[string]
   readonly truth: Json
   /** An attacker can have written where it is read. */
   readonly carries: boolean
@@ -172,7 +172,7 @@ function formOf(call: RecordedCall, wanted: CallReadings) {
 }
 
 /** As a reader answers it, and back. */
-function asField(value: Json, field: Fields[string]): readonly [Json, (value: Json) => Json] {
+function asField(value: Json, field: NarrowFields[string]): readonly [Json, (value: Json) => Json] {
   if (!('format' in field) || field.format !== 'date-time') return [value, (given) => given]
   return [
     `${String(value).replace(' ', 'T')}Z`,

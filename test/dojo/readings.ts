@@ -1,6 +1,6 @@
-import type { Fields } from '#runtime/kernel/types/narrow-types.ts'
+import type { NarrowFields } from '#runtime/kernel/types/narrow-types.ts'
 
-type Field = Fields[string]
+type Field = NarrowFields[string]
 
 /** A value of a call that is read for the model, out of what this tool had returned last. */
 export interface Value {

@@ -1,5 +1,5 @@
 import type { ToolEntry } from '#contracts/tool.ts'
-import { connectCode } from '../../src/features/agents/code-reach.ts'
+import { connectCode } from '../../src/features/agents/tool-reach.ts'
 import type { CapabilityDeps } from '../../src/features/plugins/capabilities/capability-deps.ts'
 import type { LoadedPlugin } from '../../src/features/plugins/loading/in-process-host.ts'
 import { toToolEntries } from '../../src/features/plugins/tools/tool-entries.ts'

@@ -11,10 +11,9 @@ import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import { createInputValidator } from '../../src/runtime/catalog/input-validator.ts'
-import { parallelExecutor } from '../../src/runtime/kernel/executor.ts'
+import { parallelExecutor, composeKernel } from '../../src/runtime/kernel/compose.ts'
 import { directPlanner, directReflector } from '../../src/features/agents/direct-call.ts'
 import { createFinishReflector, modelPlanner } from '../../src/features/agents/model-planner.ts'
-import { composeKernel } from '../../src/runtime/kernel/compose.ts'
 import type { KernelParts } from '../../src/runtime/kernel/segment.ts'
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

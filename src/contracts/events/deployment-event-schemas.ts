@@ -70,7 +70,8 @@ export const deploymentEventSchemas = {
   key_revoked: kind('A key was taken back.', { key: text, owner, ...request }),
   principal_changed: kind('What a principal may do was changed.', { owner, ...rights, ...request }),
   login_failed: kind(
-    'Somebody came with a wrong key. Of each address and key the first in ten minutes is told, the tenth, the hundredth, and the one that was too many.',
+    'Somebody came with a wrong key. Of each address and key the first in ten minutes is ' +
+      'told, the tenth, the hundredth, and the one that was too many.',
     {
       count: number,
       refused: number.exactOptional().describe('how many before it got 429 without being counted'),
@@ -264,7 +265,8 @@ export const deploymentEventSchemas = {
     },
   ),
   provider_told: kind(
-    'Code of a plugin that stands in for memory, knowledge or context asked or said something. The other fields are those of the event.',
+    'Code of a plugin that stands in for memory, knowledge or context asked or said ' +
+      'something. The other fields are those of the event.',
     {
       plugin: text,
       provider: z.enum(providerKinds),
@@ -288,7 +290,8 @@ export const deploymentEventSchemas = {
             .exactOptional()
             .describe('all that were asked or refused, where a redirect led elsewhere'),
           verdict: text.describe(
-            '`fetched`; else why not: `refused`, `redirects`, `aborted`, `late`, `unreachable`, `unsupported`, `too_large`, `broken_off`, `failed`',
+            '`fetched`; else why not: `refused`, `redirects`, `aborted`, `late`, ' +
+              '`unreachable`, `unsupported`, `too_large`, `broken_off`, `failed`',
           ),
           sizeBytes: number.exactOptional().describe('of the image'),
         }),
@@ -298,7 +301,8 @@ export const deploymentEventSchemas = {
   }),
   ...ownedEventSchemas,
   hook_called: kind(
-    'A plugin was told of the end of a session, or its code said something there. The other fields are those of the event.',
+    'A plugin was told of the end of a session, or its code said something there. The ' +
+      'other fields are those of the event.',
     {
       session: text,
       event: text.exactOptional().describe('the kind of event; absent for `hook_called`'),

@@ -70,7 +70,10 @@ export const about = {
   natural_language_description: z.string().max(4_000).superRefine(refuseHidden('text')).optional(),
 }
 
-/** `agent.yaml`, or the same as JSON: an agent that needs no plugin. Unknown keys are refused; an error names the path. */
+/**
+ * `agent.yaml`, or the same as JSON: an agent that needs no plugin. Unknown keys are refused; an error names the
+ * path.
+ */
 export const agentDefinition = z.strictObject({
   id: ownerId,
   ...about,

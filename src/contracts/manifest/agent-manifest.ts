@@ -134,7 +134,10 @@ const limits = z.lazy(() =>
     max_depth: z.int().min(0).max(16).optional(),
     max_concurrency: z.int().min(1).max(64).optional(),
     max_children: z.int().min(0).max(1_000).optional(),
-    /** So often in a row, also in one turn, the same calls with the same results are taken for a loop; 0 never, 5 unless set. */
+    /**
+     * So often in a row, also in one turn, the same calls with the same results are taken for a loop; 0 never, 5
+     * unless set.
+     */
     max_repeats: z
       .union([z.literal(0), z.int().min(2, repeats).max(100, repeats)], repeats)
       .optional(),

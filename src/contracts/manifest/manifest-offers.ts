@@ -44,7 +44,10 @@ export interface Offers {
 export const maxUriChars = 2_048
 const maxVariables = 8
 
-/** A URI template, level 1 of RFC 6570: text and `{name}`. A variable stands for at least one character and no slash. */
+/**
+ * A URI template, level 1 of RFC 6570: text and `{name}`. A variable stands for at least one character and no
+ * slash.
+ */
 export interface UriTemplate {
   readonly names: readonly string[]
   /** The text before, between and after the variables: one more than there are names. */

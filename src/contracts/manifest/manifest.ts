@@ -170,7 +170,10 @@ const toolManifest = z.lazy(() =>
     .superRefine(checkToolHandoff),
 )
 
-/** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
+/**
+ * Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents
+ * else.
+ */
 export const hookPoints = [
   'sessionStart',
   'sessionEnd',

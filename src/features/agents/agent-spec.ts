@@ -34,7 +34,8 @@ export function refuseLogic({ agent, files }: AgentSource): void {
   if (!text.includes('{%') && expressions.every(isPlain)) return
   throw new IsolaError(
     'plugin_prompt_invalid',
-    `agent.instructions: ${agent.instructions} may name values only, such as {{ name }}: no statements, filters or other expressions.`,
+    `agent.instructions: ${agent.instructions} may name values only, such as {{ name }}: ` +
+      'no statements, filters or other expressions.',
   )
 }
 
@@ -161,7 +162,14 @@ function withinOutputOf(
   return { ...rest, ...(responseFormat && !outputSchema && { responseFormat }) }
 }
 
-const holderText = `You have the conversation: what you say goes to the user, and what the user says next comes to you. Whoever handed it to you, for the user the assistant, does not hear it meanwhile. Call ${returnName} with a summary, and say your last words to the user beside that call: as soon as you are done or cannot help; when the user wants something that is not your task; and always, without asking back, when the user asks for the assistant or somebody else, wants to go back, or to stop talking to you, in whatever words. When in doubt, give it back.`
+const holderText =
+  'You have the conversation: what you say goes to the user, and what the user says next ' +
+  'comes to you. Whoever handed it to you, for the user the assistant, does not hear it ' +
+  `meanwhile. Call ${returnName} with a summary, and say your last words to the user beside ` +
+  'that call: as soon as you are done or cannot help; when the user wants something that is ' +
+  'not your task; and always, without asking back, when the user asks for the assistant or ' +
+  'somebody else, wants to go back, or to stop talking to you, in whatever words. When in ' +
+  'doubt, give it back.'
 
 const clientLabel = 'Instructions from the client (they rank below the above):'
 

@@ -2,7 +2,7 @@ import type { AgentSpec } from '#contracts/agent.ts'
 import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
 import type { MoreTools } from '#runtime/catalog/types/tool.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
-import type { CodeOf } from './code-mode.ts'
+import type { CodeOf } from './tool-reach.ts'
 
 /** Builds the tools of one agent (the catalog room). */
 type BuildToolset = (

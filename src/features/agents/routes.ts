@@ -15,9 +15,10 @@ import {
   type AgentDeps,
 } from './routes/apply.ts'
 import { administratorOf } from '#runtime/session/requests/asker.ts'
-import { toListing, toRow, toVersion } from './routes/listing.ts'
-import { runOnDemand, type OnDemandDeps } from './routes/on-demand.ts'
 import {
+  toListing,
+  toRow,
+  toVersion,
   applied,
   listed,
   onDemandHandle,
@@ -25,6 +26,7 @@ import {
   summary,
   version,
 } from './routes/replies.ts'
+import { runOnDemand, type OnDemandDeps } from './routes/on-demand.ts'
 import {
   agentDiffQuery,
   agentRequest,
@@ -35,7 +37,12 @@ import {
 } from './routes/requests.ts'
 
 const params = { agent: 'The agent’s id.' }
-const asItIs = { 200: { is: 'The agent as it then is.', json: listed } }
+/** A change of an agent, which is answered as it then is. */
+const change = {
+  params,
+  replies: { 200: { is: 'The agent as it then is.', json: listed } },
+  errors: [403, 404, 409, 503],
+}
 
 /** `/api/agents…`: agents that need no plugin. */
 export default [
@@ -155,11 +162,9 @@ export default [
   }),
   route('POST /api/agents/:agent/rollback', {
     roles: talkers,
+    ...change,
     summary: 'Has a version that was in force be so again.',
-    params,
     body: rollBackAgentRequest,
-    replies: asItIs,
-    errors: [403, 404, 409, 503],
     async handle(deps: AgentDeps, request) {
       const { params: of, body } = request
       const before = checkSchedule(deps, request)
@@ -171,30 +176,24 @@ export default [
   }),
   route('POST /api/agents/:agent/archive', {
     roles: talkers,
+    ...change,
     summary: 'Puts an agent aside: it is kept, and nobody runs it.',
-    params,
     body: noBody,
-    replies: asItIs,
-    errors: [403, 404, 409, 503],
     handle: (deps: AgentDeps, request) => setState(deps, request, 'archived'),
   }),
   route('POST /api/agents/:agent/restore', {
     roles: talkers,
+    ...change,
     summary: 'Has an agent run again that was put aside.',
-    params,
     body: noBody,
-    replies: asItIs,
-    errors: [403, 404, 409, 503],
     handle: (deps: AgentDeps, request) => setState(deps, request, 'active'),
   }),
   route('POST /api/agents/:agent/approve', {
     roles: talkers,
+    ...change,
     summary:
       'Allows what a version needs; it is in force then. Its owner allows what needs only the owner.',
-    params,
     body: approveAgentRequest,
-    replies: asItIs,
-    errors: [403, 404, 409, 503],
     async handle(deps: AgentDeps, request) {
       const { params: of, body } = request
       const before = checkSchedule(deps, request)

@@ -18,9 +18,15 @@ import type { SubmitAs } from '#runtime/session/types/session-entry.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
-import { available, cancelOnAbort, maxReasonChars, reattaching } from './sub-agent-reach.ts'
-import { floorOf, runAloud } from './sub-agent-floor.ts'
-import { submitTo } from './sub-agent-submission.ts'
+import {
+  available,
+  cancelOnAbort,
+  maxReasonChars,
+  reattaching,
+  floorOf,
+  runAloud,
+  submitTo,
+} from './sub-agent-reach.ts'
 
 /** The child's own time limit fires first, so that its result reports the work done. */
 const timeoutGraceMs = 5_000
@@ -78,7 +84,8 @@ const inputSchema: JsonSchema = {
       type: 'string',
       enum: ['note', 'run'],
       description:
-        'With background, if you are done by then: "note" (default) leaves it for whoever asks you next, "run" has you work on with it.',
+        'With background, if you are done by then: "note" (default) leaves it for whoever ' +
+        'asks you next, "run" has you work on with it.',
     },
   },
   required: ['task'],

@@ -212,7 +212,10 @@ export interface AgentStore {
   readonly version: (id: string, version: number) => Promise<AgentVersion | undefined>
   /** A new agent with its first version. False if the id is taken, also by a deleted agent of another owner. */
   readonly add: (agent: NewAgent, version: AgentVersion, event: DeploymentEvent) => Promise<boolean>
-  /** The version after the newest, which runs from now on if it has been approved. Only so many of the last are kept, with the one in force. */
+  /**
+   * The version after the newest, which runs from now on if it has been approved. Only so many of the last are
+   * kept, with the one in force.
+   */
   readonly addVersion: (
     id: string,
     version: AgentVersion,

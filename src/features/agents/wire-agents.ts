@@ -9,20 +9,26 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#runtime/kernel/types/policy.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
-import { createCodeMode } from './code-mode.ts'
-import { connectCode } from './code-reach.ts'
+import {
+  createCodeMode,
+  connectCode,
+  resolveUsesTools,
+  type PluginOwner,
+  report,
+  reportUnknown,
+  toProblem,
+  type EntryOwner,
+} from './tool-reach.ts'
 import { toManifestToolset } from './manifest-toolset.ts'
 import { orchestratorDescriptor, orchestratorId, registerOrchestrator } from './orchestrator.ts'
 import { createPrepareRun, type PrepareRun } from './pinned-agent.ts'
 import { createStoredWiring, type StoredBase, type StoredWiringDeps } from './stored/wire-stored.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
-import { resolveUsesTools, type PluginOwner, type ToolOwner } from './tool-reach.ts'
 import {
   wireOrchestrator,
   type OrchestratorDeps,
   type WiredOrchestrator,
 } from './wire-orchestrator.ts'
-import { report, reportUnknown, toProblem } from './wiring-problems.ts'
 
 /** The resources and prompts of these plugins, by their manifests alone (P14). */
 export function offersOf(
@@ -155,7 +161,7 @@ export function wireAgents(given: AgentWiringDeps): WiredAgents {
     (plugin, names) => reportUnknown(plugin, names, problems),
     servers,
   )
-  const all: readonly ToolOwner[] = [...owners, ...servers]
+  const all: readonly EntryOwner[] = [...owners, ...servers]
   registerOrchestrator(prompts)
   const deps = { ...given, codeOf: createCodeMode(owners, writesCode, problems) }
   const prepareAgent = (source: AgentSource): PrepareRun => {

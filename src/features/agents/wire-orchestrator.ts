@@ -18,14 +18,19 @@ import {
 } from './orchestrator.ts'
 import { createPrepareRun, type PinningDeps, type PrepareRun } from './pinned-agent.ts'
 import { agentToolName } from './sub-agent-tool.ts'
-import { resolveUsesTools, type PluginOwner, type ToolOwner } from './tool-reach.ts'
-import { report, reportUnknown } from './wiring-problems.ts'
+import {
+  resolveUsesTools,
+  type PluginOwner,
+  type EntryOwner,
+  report,
+  reportUnknown,
+} from './tool-reach.ts'
 
 /** The orchestrator's instructions and tool definitions together have at most so many tokens, whatever is installed. */
 export const maxPromptTokens = 1_500
 
 /** An owner of tools that is no plugin. The tools of an exclusive server belong to the agents that name it. */
-export interface ServerOwner extends ToolOwner {
+export interface ServerOwner extends EntryOwner {
   readonly isExclusive: boolean
   readonly offers: Offers
 }
@@ -182,5 +187,7 @@ ${text.replaceAll(/<(?=\s*(?:\/\s*)?voice)/gi, '(')}
 const tooLong = (left: readonly string[]): PluginProblem => ({
   plugin: orchestratorId,
   code: 'prompt_too_long',
-  message: `policy.pinned: ${left.join(', ')} found no room in the prompt's ${maxPromptTokens} tokens; isola__find finds them.`,
+  message:
+    `policy.pinned: ${left.join(', ')} found no room in the prompt's ${maxPromptTokens} ` +
+    'tokens; isola__find finds them.',
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Fields } from '#contracts/foreign-json.ts'
+import type { ForeignFields } from '#contracts/foreign-json.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 
 /**
@@ -17,7 +17,7 @@ export function remoteToolDestroys(annotations: unknown): boolean | 'presumed' {
 }
 
 /** The fields of a foreign object that say something: a `null` is as good as absent. Nothing of what is no object. */
-export const fieldsOf = (value: unknown): Fields =>
+export const fieldsOf = (value: unknown): ForeignFields =>
   isFields(value)
     ? Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null))
     : {}

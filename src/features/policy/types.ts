@@ -1,7 +1,6 @@
 import type { Destination, OutsideAddress } from '#contracts/destination.ts'
 import type { NetworkRule } from '#runtime/catalog/types/network-rule.ts'
-import { capped } from '#runtime/kernel/types/visible-text.ts'
-import { openHost } from '#runtime/kernel/types/network-rule.ts'
+import { capped, openHost } from '#runtime/kernel/types/network-rule.ts'
 import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Approver } from '#contracts/approval.ts'

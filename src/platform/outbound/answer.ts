@@ -1,4 +1,4 @@
-import { OutboundError, type Answer, type Redaction } from '#contracts/outbound.ts'
+import { OutboundError, type OutboundAnswer, type Redaction } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Deadline } from './deadline.ts'
 import { sizeText } from './size-text.ts'
@@ -22,7 +22,7 @@ export interface Received {
 const unpacked = /^(identity|gzip|br)?$/
 
 /** Reads a response piece by piece, so that it is never larger in memory than it may be, however well it was packed. */
-export function createAnswer(received: Received): Answer {
+export function createAnswer(received: Received): OutboundAnswer {
   const { response, url, maxBytes, deadline, toError } = received
   const { status, body, headers } = response
   const encoding = (headers.get('content-encoding') ?? '').trim()
@@ -111,7 +111,10 @@ export function createAnswer(received: Received): Answer {
 }
 
 /** Asks for a piece when it is asked for one, and never before. */
-function toStream({ read, cancel }: Pick<Answer, 'read' | 'cancel'>): ReadableStream<Uint8Array> {
+function toStream({
+  read,
+  cancel,
+}: Pick<OutboundAnswer, 'read' | 'cancel'>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -126,8 +129,8 @@ function toStream({ read, cancel }: Pick<Answer, 'read' | 'cancel'>): ReadableSt
 }
 
 async function readStart(
-  { maxBytes, maxMs }: Parameters<Answer['start']>[0],
-  { read, cancel }: Pick<Answer, 'read' | 'cancel'>,
+  { maxBytes, maxMs }: Parameters<OutboundAnswer['start']>[0],
+  { read, cancel }: Pick<OutboundAnswer, 'read' | 'cancel'>,
   { deadline: { signal }, sleep }: Received,
 ): Promise<string> {
   const isRead = new AbortController()

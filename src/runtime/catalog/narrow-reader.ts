@@ -15,7 +15,7 @@ import {
   isNarrow,
   labelOfAnswers,
   takeAnswers,
-  type Fields,
+  type NarrowFields,
 } from '#runtime/kernel/types/narrow-types.ts'
 
 /** The tool that reads values out of a text behind a handle. */
@@ -140,7 +140,7 @@ interface Reading {
 /** Passes narrow values on, and stores words behind the handle in their placeholder. */
 async function toAnswer(
   answer: JsonObject,
-  fields: Fields,
+  fields: NarrowFields,
   { text, sessions, context, ...material }: Reading,
 ): Promise<ToolResult> {
   const values = { ...takeAnswers(answer, fields, text) }
@@ -171,7 +171,7 @@ function toRequest({
 }: {
   readonly text: string
   readonly question: string
-  readonly fields: Fields
+  readonly fields: NarrowFields
   readonly model: string | undefined
 }): ModelRequest {
   const names = Object.keys(fields).join(', ')

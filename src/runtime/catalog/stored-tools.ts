@@ -1,7 +1,7 @@
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { ListedTool } from '#runtime/catalog/types/tool.ts'
-import type { ReadDocument } from '#contracts/search.ts'
 import { tablesMark } from '#contracts/objects.ts'
+import type { ReadSearchDocument } from '#contracts/search.ts'
 
 const tables = [
   `CREATE TABLE IF NOT EXISTS tools (${tablesMark} name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,
@@ -17,7 +17,10 @@ export interface IndexedPart {
   /** Ids of the parts that it cannot be wired without, whether they are installed or not. */
   readonly needs: readonly string[]
   /** Each tool with its search document. A tool without one is not searched. */
-  readonly tools: readonly { readonly tool: ListedTool; readonly words: ReadDocument | undefined }[]
+  readonly tools: readonly {
+    readonly tool: ListedTool
+    readonly words: ReadSearchDocument | undefined
+  }[]
   readonly problems: readonly PluginProblem[]
 }
 
@@ -83,13 +86,13 @@ export function createStoredTools(sql: SqlStorage) {
       sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
     },
     /** The search document of each tool, in the order of their owners. Tools without one are left out. */
-    searched: (): readonly ReadDocument[] =>
+    searched: (): readonly ReadSearchDocument[] =>
       sql
         .exec<{ readonly words: string }>(
           'SELECT words FROM tools WHERE words IS NOT NULL ORDER BY owner, place',
         )
         .toArray()
-        .map(({ words }) => JSON.parse(words) as ReadDocument),
+        .map(({ words }) => JSON.parse(words) as ReadSearchDocument),
     /** The tools of one name, or of one prefix (`kv__*`). */
     like: (pattern: string) =>
       listed(`SELECT tool FROM tools WHERE ${fits(pattern)}`, bare(pattern)),

@@ -1,8 +1,7 @@
 import type { Compaction, ContextArchive, TokenCounter } from '#contracts/context.ts'
 import type { ContextInput } from './types.ts'
 import type { Message } from '#contracts/message.ts'
-import { wordsOf } from './identifiers.ts'
-import { sayerOf } from './sayer.ts'
+import { wordsOf, sayerOf } from './identifiers.ts'
 
 /** The longest text that is stored in one piece. */
 export const maxKeptChars = 250_000

@@ -9,7 +9,7 @@ import type { LayoutDeps, Layout } from './layout.ts'
 import { wordsOf } from './identifiers.ts'
 import type { Prose } from './model-summary.ts'
 import type { Pin } from './pins.ts'
-import type { Step } from './steps.ts'
+import type { ContextStep } from './steps.ts'
 import type { Entry } from './view.ts'
 
 /** The layout that a context provider chose, or why its choice does not count. */
@@ -70,10 +70,10 @@ const isAny = (from: number, to: number, of: ReadonlySet<number>): boolean => {
 }
 
 /** The last step stays too: no later message repeats it. */
-const pinOf = (step: Step, { pins, steps }: LayoutDeps): Pin | undefined =>
+const pinOf = (step: ContextStep, { pins, steps }: LayoutDeps): Pin | undefined =>
   pins.of.get(step) ?? (step === steps.at(-1) ? 'always' : undefined)
 
-function toShown(step: Step, deps: LayoutDeps): JsonObject {
+function toShown(step: ContextStep, deps: LayoutDeps): JsonObject {
   const { input, count, replaced } = deps
   const { from, to } = step
   const pin = pinOf(step, deps)

@@ -7,7 +7,7 @@ import { keepAll } from './archive.ts'
 import { headOf } from '#contracts/cut.ts'
 import { wordsOf } from './identifiers.ts'
 
-export type Answer = Extract<Message, { role: 'tool' }>
+export type ToolAnswer = Extract<Message, { role: 'tool' }>
 
 /** Below this an answer is hardly longer than what would stand in its place. */
 export const minCleared = 150
@@ -20,7 +20,7 @@ export const anyHandle = 'ses_'.padEnd(96, '0')
  * start.
  */
 function stubOf(
-  message: Answer,
+  message: ToolAnswer,
   [handle, ...more]: readonly string[],
   headChars: number,
   readTool: string,
@@ -39,10 +39,10 @@ function stubOf(
 }
 
 /** The tool's answer as the store keeps it: a text as it is, anything else as JSON. */
-const textOf = (message: Answer): string =>
+const textOf = (message: ToolAnswer): string =>
   handleOf(message) === undefined ? wordsOf(message) : String(fieldOf(message, 'head') ?? '')
 
-const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
+const fieldOf = ({ output }: ToolAnswer, name: string): Json | undefined =>
   typeof output === 'object' && output !== null && !Array.isArray(output)
     ? (output as JsonObject)[name]
     : undefined
@@ -56,7 +56,7 @@ const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'hea
 const ourHandle = /^ses_\w+\.\w+\.[\w-]+$/
 
 /** The handle of an answer that was too long from the start: the transcript has only its beginning. */
-export function handleOf(message: Answer): string | undefined {
+export function handleOf(message: ToolAnswer): string | undefined {
   const handle = fieldOf(message, 'handle')
   if (typeof handle !== 'string' || charsOf(message) === undefined) return undefined
   if (handle.length > anyHandle.length || !ourHandle.test(handle)) return undefined
@@ -65,13 +65,17 @@ export function handleOf(message: Answer): string | undefined {
     : undefined
 }
 
-function charsOf(message: Answer): number | undefined {
+function charsOf(message: ToolAnswer): number | undefined {
   const chars = fieldOf(message, 'chars')
   return typeof chars === 'number' ? chars : undefined
 }
 
 /** A stand-in for planning: the stub before its handle exists. */
-export const planned = (message: Answer, readTool: string, headChars = stubHeadChars): Answer => ({
+export const planned = (
+  message: ToolAnswer,
+  readTool: string,
+  headChars = stubHeadChars,
+): ToolAnswer => ({
   ...message,
   output: stubOf(message, [handleOf(message) ?? anyHandle], headChars, readTool),
 })
@@ -83,11 +87,11 @@ export const planned = (message: Answer, readTool: string, headChars = stubHeadC
  * @returns Undefined if there was no room to keep it.
  */
 export async function clear(
-  message: Answer,
+  message: ToolAnswer,
   keep: ContextInput['keep'],
   readTool: string,
   headChars = stubHeadChars,
-): Promise<Answer | undefined> {
+): Promise<ToolAnswer | undefined> {
   const known = handleOf(message)
   const kept = () => (keep ? keepAll(textOf(message), keep) : [])
   const handles = known ? [known] : await kept()
@@ -96,12 +100,12 @@ export async function clear(
 
 /** How many characters of each fresh answer fit into so many tokens: small answers whole, large ones alike. */
 export function fairHeads(
-  answers: readonly Answer[],
+  answers: readonly ToolAnswer[],
   maxTokens: number,
   { ofMessage, ofText }: TokenCounter,
   readTool: string,
-): ReadonlyMap<Answer, number> {
-  const heads = new Map<Answer, number>()
+): ReadonlyMap<ToolAnswer, number> {
+  const heads = new Map<ToolAnswer, number>()
   let left = maxTokens
   const bySize = [...answers].sort((a, b) => ofMessage(a) - ofMessage(b))
   bySize.forEach((answer, index) => {

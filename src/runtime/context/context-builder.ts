@@ -5,14 +5,13 @@ import type { ContextBuilder, ContextInput } from './types.ts'
 import type { Message } from '#contracts/message.ts'
 import { mostArchives } from './archive.ts'
 import { chosenLayout, told, type Chosen } from './chosen.ts'
-import { clear, minCleared, planned, type Answer } from './clear.ts'
-import { answersIn, lastSteps, layOut, type Layout, type LayoutDeps } from './layout.ts'
+import { clear, minCleared, planned, type ToolAnswer } from './clear.ts'
+import { answersIn, lastSteps, layOut, type Layout, type LayoutDeps, tooLarge } from './layout.ts'
 import { pinsOf, type Pin } from './pins.ts'
 import { leastSummaryOf } from './rule-summary.ts'
 import { inputCostOf, perRequest, toSizes, type Sizes } from './sizes.ts'
 import { isCallUnderWay, toSteps } from './steps.ts'
 import { summarize } from './summarize.ts'
-import { tooLarge } from './too-large.ts'
 import { createView, markOf, newestOf, toParts, type Entry, type ToView } from './view.ts'
 
 export interface ContextBuilderParts {
@@ -139,10 +138,10 @@ function reasonFor(at: {
 }
 
 /** Old answers of tools to be put behind handles, the oldest first, until it is enough; none if it never is. */
-function answersToClear(open: Open, firstLast: number): readonly (readonly [number, Answer])[] {
+function answersToClear(open: Open, firstLast: number): readonly (readonly [number, ToolAnswer])[] {
   const { input, steps, pins, sizes, count, readTool, view } = open
   const shown = new Set(view.flatMap(({ at, isReplaced }) => (isReplaced ? [] : [at])))
-  const chosen: (readonly [number, Answer])[] = []
+  const chosen: (readonly [number, ToolAnswer])[] = []
   let left = open.tokens
   const old = steps.slice(0, firstLast).filter((step) => !pins.of.has(step))
   for (const [at, answer] of old.flatMap((step) => answersIn(step, input))) {

@@ -1,7 +1,10 @@
 import { defined } from '#contracts/defined.ts'
 import { defaultContextSettings, type ContextBuilder, type ContextInput } from './types.ts'
-import { type BuiltContext } from '#runtime/kernel/types/context.ts'
-import type { ContextFitter, FittingTurn } from '#runtime/kernel/types/context-fitter.ts'
+import {
+  type BuiltContext,
+  type ContextFitter,
+  type FittingTurn,
+} from '#runtime/kernel/types/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { RunInput } from '#runtime/kernel/types/kernel.ts'

@@ -1,12 +1,13 @@
 import { defined } from '#contracts/defined.ts'
 import { defaultContextSettings, type ContextBuilder, type ContextInput } from './types.ts'
 import { type TokenCounter } from '#contracts/context.ts'
-import type { ContextReader, ReadContext } from '#runtime/kernel/types/context-reader.ts'
 import {
+  type ContextReader,
+  type ReadContext,
   contextPartKinds,
   type ContextPartView,
   type ContextView,
-} from '#runtime/kernel/types/context-view.ts'
+} from '#runtime/kernel/types/context.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import { inputCostOf, outputCostOf, perRequest, toSizes } from './sizes.ts'

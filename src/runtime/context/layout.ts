@@ -1,16 +1,16 @@
 import { defined } from '#contracts/defined.ts'
 import { unpinOrder, type TokenCounter, type Unpinned } from '#contracts/context.ts'
-import { type ContextInput } from './types.ts'
+import { type ContextInput, bothEnds } from './types.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
-import { bothEnds } from './types.ts'
-import { leftOvers, type Pin, type Pins } from './pins.ts'
-import type { Sizes } from './sizes.ts'
-import type { Step } from './steps.ts'
+import { anyHandle, fairHeads, minCleared, planned, type ToolAnswer } from './clear.ts'
+import { leftOvers, type Pin, type PinnedSteps } from './pins.ts'
+import { perRequest, type Sizes } from './sizes.ts'
+import type { ContextStep } from './steps.ts'
 
 /** The messages that are sent with a summary, and the results that need handles for it. */
 export interface Layout {
-  readonly kept: readonly Step[]
+  readonly kept: readonly ContextStep[]
   /** Everything from here on is sent; of the steps before it only `kept`. */
   readonly goneTo: number
   /** Answers that get a handle, with how much of their beginning stays. */
@@ -27,8 +27,8 @@ export interface Layout {
 
 export interface LayoutDeps {
   readonly input: ContextInput
-  readonly steps: readonly Step[]
-  readonly pins: Pins
+  readonly steps: readonly ContextStep[]
+  readonly pins: PinnedSteps
   readonly sizes: Sizes
   readonly count: TokenCounter
   readonly readTool: string
@@ -67,7 +67,7 @@ const costAt = (at: number, { input, replaced, count }: LayoutDeps): number => {
   return message ? count.ofMessage(message) : 0
 }
 
-const costOf = (step: Step, deps: LayoutDeps): number => {
+const costOf = (step: ContextStep, deps: LayoutDeps): number => {
   let sum = 0
   for (let at = step.from; at < step.to; at += 1) sum += costAt(at, deps)
   return sum
@@ -110,7 +110,7 @@ export function layOut(deps: LayoutDeps): Layout {
 
 /** A layout while it is made shorter. */
 interface Draft extends LayoutDeps {
-  readonly kept: Set<Step>
+  readonly kept: Set<ContextStep>
   readonly replaced: Map<number, Message>
   readonly cleared: Map<number, number | undefined>
   readonly unpinned: Set<Unpinned>
@@ -150,7 +150,7 @@ function replace(draft: Draft, at: number, message: Message): void {
   draft.tokens += costAt(at, draft)
 }
 
-function drop(draft: Draft, step: Step, name: Unpinned): void {
+function drop(draft: Draft, step: ContextStep, name: Unpinned): void {
   if (!draft.kept.delete(step)) return
   draft.tokens -= costOf(step, draft)
   draft.unpinned.add(name)
@@ -238,9 +238,9 @@ const summaryRoom = (free: number, target: number): number =>
   Math.min(free, mostSummary, Math.floor(target / 4))
 
 export function answersIn(
-  { from, to }: Step,
+  { from, to }: ContextStep,
   { messages }: Pick<ContextInput, 'messages'>,
-): readonly (readonly [number, Answer])[] {
+): readonly (readonly [number, ToolAnswer])[] {
   return messages
     .slice(from, to)
     .flatMap((message, index) =>
@@ -251,3 +251,35 @@ export function answersIn(
 /** The user's first message, where it alone is too long. */
 export const shortGoal = (text: string, chars: number, handle: string): string =>
   `${bothEnds(text, chars)}\n[Shortened to make room${handle && `; in full behind the handle ${handle}`}.]`
+
+/** Fails because nothing more can be left out. The message names the limit and the sizes. */
+export function tooLarge({ input, count, sizes, pins, steps }: LayoutDeps): IsolaError {
+  const { messages, model, tools } = input
+  const stays = steps.filter((step) => pins.of.get(step) === 'always')
+  const all = stays.flatMap(({ from, to }) => messages.slice(from, to))
+  const said = all.filter(({ role }) => role !== 'system')
+  const rules = all.filter(({ role }) => role === 'system')
+  const fixed =
+    perRequest +
+    count.ofTools(tools) +
+    rules.reduce((sum, message) => sum + count.ofMessage(message), 0)
+  const limit = Math.max(0, sizes.window - fixed)
+  const largest = Math.max(0, ...said.map((message) => count.ofMessage(message)))
+  if (fixed >= sizes.window)
+    return new IsolaError(
+      'model_not_capable',
+      `The instructions and tools of this agent have about ${fixed} tokens; ${model.name} ` +
+        `takes at most ${sizes.window} as input.`,
+    )
+  if (largest <= limit)
+    return new IsolaError(
+      'request_too_large',
+      `What came in since the last answer has more than the ${limit} tokens that ` +
+        `${model.name} takes with this agent's instructions and tools.`,
+    )
+  return new IsolaError(
+    'request_too_large',
+    `The message has about ${largest} tokens; with this agent's instructions and tools ` +
+      `${model.name} takes at most ${limit} in one message.`,
+  )
+}

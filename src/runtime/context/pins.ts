@@ -1,23 +1,23 @@
 import type { ContextInput } from './types.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Step } from './steps.ts'
+import type { ContextStep } from './steps.ts'
 
 /** Why a step stays. `always` is never given up. */
 export type Pin = 'always' | 'open' | 'decision' | 'goal'
 
 /** The steps that have to stay. `fresh` is the first step since the model's last reply. */
-export interface Pins {
-  readonly of: ReadonlyMap<Step, Pin>
+export interface PinnedSteps {
+  readonly of: ReadonlyMap<ContextStep, Pin>
   /** The first step that the model has not seen yet. */
   readonly fresh: number
   /** The user's first message; undefined if that is the task. */
-  readonly goal: Step | undefined
+  readonly goal: ContextStep | undefined
 }
 
 export function pinsOf(
   { messages, taskAt, isDecision = looksDecided }: ContextInput,
-  steps: readonly Step[],
-): Pins {
+  steps: readonly ContextStep[],
+): PinnedSteps {
   const task = messages.findLastIndex(
     ({ role }, at) => role === 'user' && at <= (taskAt ?? Infinity),
   )
@@ -29,8 +29,8 @@ export function pinsOf(
   const unseen = said && said.to - said.from > 1 ? saidStep : saidStep + 1
   const fresh = Math.max(0, taskStep > saidStep ? taskStep : unseen)
   const rules = new Set<string>()
-  const pins = new Map<Step, Pin>()
-  let goal: Step | undefined
+  const pins = new Map<ContextStep, Pin>()
+  let goal: ContextStep | undefined
   steps.forEach((step, index) => {
     const of = messages.slice(step.from, step.to)
     if (index === taskStep || index >= fresh || isRule(of, rules)) pins.set(step, 'always')

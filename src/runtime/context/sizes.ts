@@ -1,6 +1,5 @@
-import { inputReserveFactor } from '#contracts/lease.ts'
-import { type ContextInput } from './types.ts'
-import { unlimited } from '#contracts/lease.ts'
+import { inputReserveFactor, unlimited } from '#contracts/lease.ts'
+import type { ContextInput } from './types.ts'
 import type { ModelPrice } from '#contracts/model.ts'
 
 /** The input limits of a call, in tokens. */

@@ -1,7 +1,7 @@
 import type { Message } from '#contracts/message.ts'
 
 /** Messages that stay or leave together: one text, or calls with all their answers. */
-export interface Step {
+export interface ContextStep {
   readonly from: number
   /** Behind the last one. */
   readonly to: number
@@ -20,7 +20,7 @@ interface Draft {
  * Cuts a transcript where it may be cut: never between a call and its answer. An id may come again in a later run; an
  * answer belongs to the newest call of its id that has none.
  */
-export function toSteps(messages: readonly Message[]): readonly Step[] {
+export function toSteps(messages: readonly Message[]): readonly ContextStep[] {
   const steps: Draft[] = []
   /** The step of each call. */
   const asked = new Map<string, Draft>()

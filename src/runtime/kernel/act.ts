@@ -4,8 +4,8 @@ import { addUsage } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from './types/plan.ts'
 import { failure, spentUsage, type TurnScope } from './call.ts'
 import type { Deadlines } from './deadlines.ts'
-import { begun, entryOf, intentOf, openCall, settledRecord, startedOf } from './open-call.ts'
 import type { PendingCall } from './open-call.ts'
+import { begun, entryOf, intentOf, openCall, settledRecord, startedOf } from './open-call.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 
@@ -43,8 +43,8 @@ interface Acting {
  * Runs a turn's calls side by side and reports them in source order, whichever finishes first.
  *
  * An intent is durable before an effect that may not be repeated; a call that a crash cut is repeated only if it
- * is declared repeatable, else its outcome is `tool_outcome_unknown`. A call that waits for an answer from outside has no
- * outcome until the answer is there.
+ * is declared repeatable, else its outcome is `tool_outcome_unknown`. A call that waits for an answer from outside
+ * has no outcome until the answer is there.
  * @returns The lease code that stops the run, if a call was refused one, and the pauses of the run.
  */
 export async function act(draft: TurnDraft, ports: ActPorts) {
@@ -84,7 +84,10 @@ function openCalls(draft: TurnDraft, ports: ActPorts): Acting {
   return acting
 }
 
-/** Makes the turn durable before a call that may not be repeated, or that may spend: a lost child could not be charged. */
+/**
+ * Makes the turn durable before a call that may not be repeated, or that may spend: a lost child could not be
+ * charged.
+ */
 async function writeIntent(acting: Acting): Promise<void> {
   const { draft, ports, isResumed, pending } = acting
   const { scope } = ports

@@ -2,15 +2,16 @@ import type { LeaseErrorCode } from '#contracts/errors.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { PauseRequest } from '#contracts/tool.ts'
 import { leaseFor } from './leases/share.ts'
-import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
+import { failure, subjectOf, type GatedCall, type TurnScope } from './call.ts'
 
 const noPerson =
-  'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.'
+  'This call needs someone to decide or answer, and this client cannot be asked. Submit ' +
+  'the task to /api/sessions instead.'
 const notWithin =
   'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.'
 
 /** Pauses the call for a person, or denies it with the question if no person can be asked. */
-export const pauseOrDeny = (pause: PauseRequest, call: CallState, scope: TurnScope) => {
+export const pauseOrDeny = (pause: PauseRequest, call: GatedCall, scope: TurnScope) => {
   const { pauses } = scope.caller.options
   const known = [subjectOf(call, scope).label, pause.label ?? ownLabel]
   if (pauses === 'park' || (pauses === 'client_tools' && pause.kind === 'client_tool'))
@@ -24,13 +25,16 @@ export const heldBack = (code: LeaseErrorCode, message: string, { mayAsk }: Turn
   mayAsk ? { pause: { kind: 'budget', expires: true } as const } : { deny: failure(code, message) }
 
 /** A call that cannot begin because the run's time is over. */
-export function outOfTime(call: CallState, scope: TurnScope) {
+export function outOfTime(call: GatedCall, scope: TurnScope) {
   call.refused = 'lease_time'
   return heldBack(call.refused, 'The time of this run is used up.', scope)
 }
 
-/** Asks whether a call needs an approval, by the policy, the tool or the run's options (`kv__set` is one tool, `kv__*` all of a plugin). */
-export function needsApproval(call: CallState, scope: TurnScope) {
+/**
+ * Asks whether a call needs an approval, by the policy, the tool or the run's options (`kv__set` is one tool,
+ * `kv__*` all of a plugin).
+ */
+export function needsApproval(call: GatedCall, scope: TurnScope) {
   const { needsApproval: always, tool, definitionHash } = call.entry!
   const isMatch = (pattern: string) =>
     pattern.endsWith('*') ? tool.name.startsWith(pattern.slice(0, -1)) : tool.name === pattern

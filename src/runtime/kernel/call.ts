@@ -1,18 +1,16 @@
 import type { EventDraft } from '#contracts/event.ts'
 import { toCanonicalJson, type JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
+import type { Lease, Ledger } from './types/lease.ts'
 import { minus } from './types/lease.ts'
-import { zeroAmount, zeroUsage } from '#contracts/lease.ts'
 import type { Amount, Limits, Usage } from '#contracts/lease.ts'
-import type { Lease } from './types/lease.ts'
+import { zeroAmount, zeroUsage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PauseAnswer } from './types/pause.ts'
-import type { HookSubject } from './types/policy.ts'
+import type { HookSubject, GateParts } from './types/policy.ts'
 import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
-import type { GateParts } from './types/policy.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolResult, ToolEntry, Toolset, PauseRequest } from '#contracts/tool.ts'
-import type { Ledger } from './types/ledger.ts'
 import { widthOf } from './leases/share.ts'
 import type { Deadlines } from './deadlines.ts'
 
@@ -43,7 +41,7 @@ export interface TurnScope {
 }
 
 /** One call on its way through the gates. Only the gates read and change it. */
-export interface CallState {
+export interface GatedCall {
   readonly id: string
   /** The call that makes this one, if it is not the model that does. */
   readonly parent?: string | undefined
@@ -81,7 +79,7 @@ export type GateVerdict =
   | { readonly recheck: true }
   | { readonly pause: PauseRequest }
 
-export type PassGates = (call: CallState, scope: TurnScope) => Promise<void>
+export type PassGates = (call: GatedCall, scope: TurnScope) => Promise<void>
 
 /** The parts of a running call: its own abort signal, and the gates for calls that it makes. */
 export type Within = { readonly signal: AbortSignal; readonly passOther: PassGates }
@@ -94,7 +92,7 @@ export interface Gate {
   readonly broken?: ToolResult
   /** @param passOther All gates, for calls that this call makes. */
   readonly pass: (
-    call: CallState,
+    call: GatedCall,
     scope: TurnScope,
     passOther: PassGates,
   ) => GateVerdict | Promise<GateVerdict>
@@ -106,14 +104,17 @@ export function failure(code: FailureCode, message: string, transient?: boolean)
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
 
-/** The hash of a call's input, independent of the order of its fields. Computed once: start, end and record of a call have it. */
+/**
+ * The hash of a call's input, independent of the order of its fields. Computed once: start, end and record of a
+ * call have it.
+ */
 export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope): string {
   const hash = argsHashes.get(input) ?? parts.sha256(toCanonicalJson(input))
   argsHashes.set(input, hash)
   return hash
 }
 
-export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
+export function subjectOf(call: GatedCall, { caller, signal }: TurnScope): HookSubject {
   const { id, name, input, entry, emit, changed = ownLabel } = call
   const tool = entry?.tool.name ?? name
   const label = joinLabels([caller.label, changed])
@@ -122,8 +123,11 @@ export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookS
   return { ...caller, ...does, call: id, tool, input, goesTo, label, signal, emit }
 }
 
-/** The spending of a call: the call itself and the tool's report. A spending call without a report took its whole lease. */
-export function spentBy(call: CallState): Partial<Amount> {
+/**
+ * The spending of a call: the call itself and the tool's report. A spending call without a report took its whole
+ * lease.
+ */
+export function spentBy(call: GatedCall): Partial<Amount> {
   if (!call.hasRun) return {}
   const reserved = call.lease?.amount
   const usage = call.result?.usage
@@ -135,7 +139,7 @@ export function spentBy(call: CallState): Partial<Amount> {
 }
 
 /** The usage that the caller books for a call, without its time: calls run side by side. */
-export function spentUsage(call: CallState): Usage {
+export function spentUsage(call: GatedCall): Usage {
   if (call.pause) {
     const { asking, entry } = call
     // A call that asks has run, and runs again. A spending call has to find its old share.

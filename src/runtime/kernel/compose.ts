@@ -1,9 +1,17 @@
+import type { ToolExecutor, Planner, Reflector } from './types/plan.ts'
+import { createSlots } from './leases/share.ts'
 import type { Kernel } from './types/kernel.ts'
-import type { Planner, Reflector } from './types/plan.ts'
-import { parallelExecutor } from './executor.ts'
 import { maxOutputChars } from './inner.ts'
 import { createKernel } from './run.ts'
 import type { KernelParts } from './segment.ts'
+
+/** The default executor: runs the calls of a turn side by side, up to the limit, in their order. */
+export const parallelExecutor: ToolExecutor = {
+  execute(steps, { maxConcurrency, pass }) {
+    const slots = createSlots(maxConcurrency)
+    return Promise.all(steps.map((step) => slots(() => pass(step))))
+  },
+}
 
 export interface KernelChoice extends Omit<KernelParts, 'executor'> {
   /** Planner and reflector of a run that makes one call and asks no model. */

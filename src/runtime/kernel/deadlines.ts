@@ -10,8 +10,8 @@ export interface Deadlines {
 
 /**
  * The timer is armed for the earliest deadline, and stays when that is called off: most calls end long before their
- * deadline, and the next deadline is later. Then the timer goes on to the earliest one. An earlier deadline replaces the
- * timer, so that there is never more than one.
+ * deadline, and the next deadline is later. Then the timer goes on to the earliest one. An earlier deadline
+ * replaces the timer, so that there is never more than one.
  */
 export function createDeadlines(clock: Clock): Deadlines {
   const entries = new Set<{ readonly atMs: number; readonly due: () => void }>()

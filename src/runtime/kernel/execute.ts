@@ -5,19 +5,13 @@ import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { answersIn } from './types/pause.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import { heldBack, pauseOrDeny } from './approval.ts'
-import {
-  failure,
-  subjectOf,
-  type CallState,
-  type Gate,
-  type TurnScope,
-  type Within,
-} from './call.ts'
+import type { GatedCall, Gate, TurnScope, Within } from './call.ts'
+import { failure, subjectOf } from './call.ts'
 import { openInner } from './inner.ts'
 
 /** Milliseconds in which a stopped tool may report its spending; more if it has to ask sub-agents first. */
 const graceMs = 1_000
-const graceFor = ({ entry, limits }: CallState): number =>
+const graceFor = ({ entry, limits }: GatedCall): number =>
   entry?.spends && limits ? graceMs * (1 + Math.min(Math.max(limits.maxDepth, 0), 8)) : graceMs
 
 const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
@@ -74,14 +68,14 @@ export const execute: Gate = {
 }
 
 /** The end of the run's time cut the call, and the call may be repeated after a raise. */
-const isCut = ({ entry, refused }: CallState, { mayAsk, signal }: TurnScope): boolean =>
+const isCut = ({ entry, refused }: GatedCall, { mayAsk, signal }: TurnScope): boolean =>
   mayAsk &&
   (refused ?? errorCode(signal.reason)) === 'lease_time' &&
   (entry!.isReadOnly || entry!.isIdempotent) &&
   !entry!.spends
 
 async function run(
-  call: CallState,
+  call: GatedCall,
   scope: TurnScope,
   { signal, passOther }: Within,
 ): Promise<ToolResult> {
@@ -105,7 +99,7 @@ async function run(
   return { ...result, label: joinLabels([own, inner.calls.label?.()]), usage }
 }
 
-async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {
+async function executed(call: GatedCall, context: ToolContext): Promise<ToolResult> {
   try {
     return await call.entry!.tool.execute(call.input, context)
   } catch (error) {

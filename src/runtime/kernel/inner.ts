@@ -3,12 +3,11 @@ import { ofCall } from './types/event.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import { addUsage, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
+import type { GatedCall, TurnScope, Within } from './call.ts'
 import { argsHashOf, failure, spentUsage } from './call.ts'
-import type { CallState, TurnScope, Within } from './call.ts'
-import { createSlots } from './leases/slots.ts'
+import { createSlots, shareOf } from './leases/share.ts'
 import { createGenerate, type GenerateOptions } from './leases/generate.ts'
 import { createLedger, createLedgerWithin } from './leases/ledger.ts'
-import { shareOf } from './leases/share.ts'
 
 /** Code has no context to fill; a longer result is stored behind a handle all the same. */
 export const maxOutputChars = 1_000_000
@@ -18,11 +17,12 @@ const tooMany = failure('lease_tool_calls', 'The budget does not allow this call
 const isOver = failure('tool_cancelled', 'The call that asked for this is over.')
 
 /**
- * The calls that the code of one call may make: other tools, each through every gate, and model calls. All are within the
- * call's lease, have ids of their own, and end with the call. `close` waits for them and returns their spending.
+ * The calls that the code of one call may make: other tools, each through every gate, and model calls. All are
+ * within the call's lease, have ids of their own, and end with the call. `close` waits for them and returns their
+ * spending.
  * @see docs/design.md section 8, invariants 3 and 4
  */
-export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
+export function openInner(call: GatedCall, scope: TurnScope, { signal, passOther }: Within) {
   const { clock, models } = scope.parts
   const { inner } = call.entry!
   const { resolve } = inner!
@@ -40,14 +40,14 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   let usage = zeroUsage
   let label = ownLabel
   let count = 0
-  const underWay = new Set<CallState>()
+  const underWay = new Set<GatedCall>()
   const read = () => label
   const shared = { call, scope, toolset, ledger, timeLeftMs, signal: within, underWay, read }
   const track = <T>(work: Promise<T>): Promise<T> => {
     open.add(work.catch(() => undefined))
     return work
   }
-  const pass = async (state: CallState): Promise<ToolResult> => {
+  const pass = async (state: GatedCall): Promise<ToolResult> => {
     if (within.aborted) return isOver
     state.startedAtMs = clock.nowMs()
     const entry = toolset.resolve(state.name, state.input)?.entry
@@ -67,7 +67,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
       // The first call beyond the limit is on the record, further ones are not.
       if (count > limits.maxToolCalls + 1) return tooMany
       const base = { emit: call.emit, hasRun: false, startedAtMs: 0 }
-      const state: CallState = { ...base, id, parent: call.id, name, input, changed }
+      const state: GatedCall = { ...base, id, parent: call.id, name, input, changed }
       underWay.add(state)
       return track(slots(() => pass(state)).finally(() => underWay.delete(state)))
     },
@@ -92,9 +92,9 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
 
 /** A call with the parts that its own calls share. */
 interface Caller extends Pick<TurnScope, 'toolset' | 'ledger' | 'timeLeftMs' | 'signal'> {
-  readonly call: CallState
+  readonly call: GatedCall
   readonly scope: TurnScope
-  readonly underWay: ReadonlySet<CallState>
+  readonly underWay: ReadonlySet<GatedCall>
   /** The label of all results that its code has read so far. */
   readonly read: () => Label
 }
@@ -133,7 +133,7 @@ type ModelParts = Pick<
 >
 
 /** A model for a call's code: on the call's record, and not streamed to readers. */
-const generateFor = (call: CallState, parts: ModelParts) =>
+const generateFor = (call: GatedCall, parts: ModelParts) =>
   createGenerate({
     ...parts,
     emit: (event) => call.emit(ofCall(call.id, event)),

@@ -5,13 +5,13 @@ import { settles, type PauseAnswer } from './types/pause.ts'
 import type { ToolStep } from './types/plan.ts'
 import { leaseFor } from './leases/share.ts'
 import { finishedEvent, startedEvent } from './call-events.ts'
-import { argsHashOf, failure, type CallState, type TurnScope } from './call.ts'
+import { argsHashOf, failure, type GatedCall, type TurnScope } from './call.ts'
 
 /** One call of a turn in this segment. */
 export interface PendingCall {
   readonly index: number
   readonly record: CallRecord
-  readonly state: CallState
+  readonly state: GatedCall
   /** `tool_finished`, until the calls before it are reported. */
   readonly ending: EventDraft[]
   /** The call has its outcome; events that it emits later are dropped. */
@@ -65,7 +65,7 @@ export function openCall(opening: Opening, scope: TurnScope, tell: Tell): Pendin
   // Finished before the crash, while a call before it was open.
   const ending: EventDraft[] =
     isResumed && record.outcome && !isReported ? [finishedOf(record, scope)] : []
-  const state: CallState = {
+  const state: GatedCall = {
     id: record.id,
     name: record.name,
     input: record.input,
@@ -105,7 +105,7 @@ function answeredOf({ id, tool, pause }: CallRecord, answer: PauseAnswer): Event
 }
 
 /** A waiting call keeps its part of the run's lease; its answer settles it. */
-function hold(amount: Amount, { ledger }: TurnScope): Pick<CallState, 'lease' | 'hasRun'> {
+function hold(amount: Amount, { ledger }: TurnScope): Pick<GatedCall, 'lease' | 'hasRun'> {
   const reservation = ledger.reserve(amount)
   if (reservation.ok) return { lease: reservation.lease, hasRun: true }
   ledger.charge(amount) // the limits were lowered after the call had its part

@@ -1,5 +1,5 @@
 import { outOfTime } from './approval.ts'
-import { failure, type CallState, type Gate, type TurnScope } from './call.ts'
+import { failure, type GatedCall, type Gate, type TurnScope } from './call.ts'
 import { gates } from './gates.ts'
 
 const onceOnly = new Set(['rate', 'beforeToolCall'])
@@ -10,7 +10,7 @@ const onceOnly = new Set(['rate', 'beforeToolCall'])
  * A denial skips the gates up to the end; the gates that always run (settle, event) still run.
  */
 export async function passGates(
-  call: CallState,
+  call: GatedCall,
   scope: TurnScope,
   order: readonly Gate[] = gates,
 ): Promise<void> {
@@ -37,7 +37,7 @@ export async function passGates(
 }
 
 /** A gate that throws denies: guards fail closed, also after the tool, where they hold its result back. */
-async function verdictOf(gate: Gate, call: CallState, scope: TurnScope) {
+async function verdictOf(gate: Gate, call: GatedCall, scope: TurnScope) {
   try {
     return await gate.pass(call, scope, passGates)
   } catch {

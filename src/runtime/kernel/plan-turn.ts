@@ -1,5 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { contextLabel } from './types/label.ts'
+import { contextLabel, toTurnSaid } from './types/turn-said.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { TurnRecord } from './types/journal.ts'
 import { addUsage } from '#contracts/lease.ts'
@@ -8,11 +8,10 @@ import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { PlannerState } from './types/plan.ts'
 import type { TurnScope } from './call.ts'
-import { toTurnSaid } from './types/turn-said.ts'
 import { toError } from './leases/bill.ts'
 import { createGenerate } from './leases/generate.ts'
 import { checkPlan } from './check-plan.ts'
-import type { Segment } from './segment.ts'
+import type { RunSegment } from './segment.ts'
 import { shareOf } from './leases/share.ts'
 import type { TurnDraft } from './turn.ts'
 
@@ -26,7 +25,7 @@ export interface OpenTurn {
 }
 
 /** Takes the lease of one turn, fits the conversation into the model's context, and asks the planner for the steps. */
-export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> {
+export async function planTurn(segment: RunSegment, open: OpenTurn): Promise<void> {
   const { draft, turns, lostCalls, checkpoint } = open
   const { parts, input, ports, ledger, stamp, signal } = segment
   // A turn that was cut after its context was compacted has its lease, and its messages.
@@ -102,7 +101,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     draft.events.push(stamp({ type: 'message_finished', data: { turn: draft.turn } }))
 }
 
-function begin({ input, ports, ledger, stamp }: Segment, { draft, turns }: OpenTurn): void {
+function begin({ input, ports, ledger, stamp }: RunSegment, { draft, turns }: OpenTurn): void {
   const { platform } = ports
   ledger.charge({ platformNanoUsd: platform?.beyond() ?? 0 })
   const amount = { turns: 1, platformNanoUsd: platform?.turnNanoUsd() ?? 0 }
@@ -128,7 +127,7 @@ export const receivedBy = (turns: readonly Pick<TurnRecord, 'received'>[]): numb
   turns.reduce((sum, { received = [] }) => sum + received.length, 0)
 
 /** The scope of a turn's calls: each has an equal share of the rest. */
-export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
+export function scopeOf(segment: RunSegment, draft: TurnDraft): TurnScope {
   const { parts, input, ports, ledger, signal, timeLeftMs, deadlines } = segment
   const { agent } = input
   const finalCall = {
@@ -159,7 +158,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
   }
 }
 
-function callerOf({ input }: Segment): TurnScope['caller'] {
+function callerOf({ input }: RunSegment): TurnScope['caller'] {
   const { run, session, rootSession, principal, options, trace, traceLink, depth, shared } = input
   const { id: agent } = input.agent
   const who = { run, session, rootSession, principal, agent, options, trace, depth, shared }

@@ -1,5 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import { toAgentResult, type Ending } from './types/agent-result.ts'
+import { toAgentResult, type RunEnding } from './types/agent-result.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { heldBy, type TurnRecord } from './types/journal.ts'
 import { addUsage } from '#contracts/lease.ts'
@@ -7,7 +7,7 @@ import type { Kernel, Parked, RunInput, RunPorts } from './types/kernel.ts'
 import type { Pause } from './types/pause.ts'
 import { act } from './act.ts'
 import { planTurn, receivedBy, scopeOf, type OpenTurn } from './plan-turn.ts'
-import { openSegment, type KernelParts, type Segment } from './segment.ts'
+import { openSegment, type KernelParts, type RunSegment } from './segment.ts'
 import { openTurn, recordOf, usageOf, type TurnDraft } from './turn.ts'
 
 export function createKernel(parts: KernelParts): Kernel {
@@ -64,7 +64,10 @@ const lostIn = ({ events }: TurnDraft): number =>
     .filter(({ type, data }) => type === 'model_failed' && data.code === 'lost').length
 
 /** @returns The end of the run, if the turn ends it, or its pauses. */
-async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {
+async function runTurn(
+  segment: RunSegment,
+  open: OpenTurn,
+): Promise<RunEnding | Parked | undefined> {
   const { parts, input, ports, signal } = segment
   const { draft } = open
   segment.throwIfOver()
@@ -103,7 +106,7 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parke
 }
 
 /** Ends the run, or parks it at a limit that a caller may raise. */
-function leave(segment: Segment, left: Left): AgentResult | Parked {
+function leave(segment: RunSegment, left: Left): AgentResult | Parked {
   const { draft, turns, ending } = left
   if (ending.state !== 'stopped') return end(segment, left)
   draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
@@ -119,7 +122,7 @@ function leave(segment: Segment, left: Left): AgentResult | Parked {
 }
 
 /** Ends the segment. The row has everything that the answer needs, so the object may leave memory. */
-function park(segment: Segment, draft: TurnDraft, pauses: readonly Pause[]): Parked {
+function park(segment: RunSegment, draft: TurnDraft, pauses: readonly Pause[]): Parked {
   const told = ({ call, tool, kind, label, approval }: Pause) => {
     return { call, tool, kind, label, approval }
   }
@@ -129,7 +132,7 @@ function park(segment: Segment, draft: TurnDraft, pauses: readonly Pause[]): Par
 }
 
 function write(
-  segment: Segment,
+  segment: RunSegment,
   draft: TurnDraft,
   ending: 'open' | 'done' | AgentResult = 'done',
 ): TurnRecord {
@@ -143,13 +146,13 @@ function write(
 }
 
 /** Active time of a turn up to now, with the time of earlier segments. */
-const timeOf = (draft: TurnDraft, { parts }: Segment): number =>
+const timeOf = (draft: TurnDraft, { parts }: RunSegment): number =>
   draft.timeBeforeMs + Math.max(0, parts.clock.nowMs() - draft.openedAtMs)
 
-type Left = Pick<OpenTurn, 'draft' | 'turns'> & { readonly ending: Ending }
+type Left = Pick<OpenTurn, 'draft' | 'turns'> & { readonly ending: RunEnding }
 
 /** The terminal outcome, in the same row as the last turn. */
-function end(segment: Segment, { draft, turns, ending }: Left): AgentResult {
+function end(segment: RunSegment, { draft, turns, ending }: Left): AgentResult {
   const { input, parts, stamp } = segment
   // A call without an outcome may have spent its whole reservation, which no later segment books.
   draft.usage = addUsage(draft.usage, heldBy(draft.calls))
@@ -167,7 +170,7 @@ function end(segment: Segment, { draft, turns, ending }: Left): AgentResult {
   return result
 }
 
-function endingOf(error: unknown, signal: AbortSignal): Ending {
+function endingOf(error: unknown, signal: AbortSignal): RunEnding {
   const cause = signal.aborted ? signal.reason : error
   const code = errorCode(cause)
   const message = errorMessage(cause)

@@ -1,4 +1,4 @@
-import type { ContextFitter } from './types/context-fitter.ts'
+import type { ContextFitter } from './types/context.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput, RunPorts } from './types/kernel.ts'
@@ -8,7 +8,7 @@ import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from './types/plan.ts'
 import type { GateParts } from './types/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { Ledger } from './types/ledger.ts'
+import type { Ledger } from './types/lease.ts'
 import { asLimits, createLedger } from './leases/ledger.ts'
 import { createDeadlines, type Deadlines } from './deadlines.ts'
 import type { Stamp } from './turn.ts'
@@ -25,7 +25,7 @@ export interface KernelParts extends Sources {
 }
 
 /** A run between two pauses, with the parts that every phase uses. */
-export interface Segment {
+export interface RunSegment {
   readonly parts: KernelParts
   readonly input: RunInput
   readonly ports: RunPorts
@@ -49,7 +49,7 @@ export function openSegment(
   input: RunInput,
   ports: RunPorts,
   before: Usage,
-): Segment {
+): RunSegment {
   const { clock } = parts
   const { limits } = input.agent
   const ledger = createLedger(limits, before)

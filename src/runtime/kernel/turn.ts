@@ -1,4 +1,4 @@
-import type { ModelCallSummary } from '#contracts/agent.ts'
+import type { ModelCallSummary, AgentResult } from '#contracts/agent.ts'
 import type { Compaction } from '#contracts/context.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from './types/journal.ts'
@@ -7,7 +7,6 @@ import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Pause } from './types/pause.ts'
 import type { PlanStep } from './types/plan.ts'
-import type { AgentResult } from '#contracts/agent.ts'
 
 /** A turn while it is being made; `recordOf` makes the journal's record of it. */
 export interface TurnDraft {

@@ -1,6 +1,5 @@
 import type { CompactionOutcome } from './types/session-view.ts'
-import type { ReadContext } from '#runtime/kernel/types/context-reader.ts'
-import type { ContextView } from '#runtime/kernel/types/context-view.ts'
+import type { ReadContext, ContextView } from '#runtime/kernel/types/context.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunOptions } from '#contracts/run-options.ts'

@@ -1,6 +1,5 @@
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { Delivery, RunSpending, SteerReceipt } from './types/submission.ts'
 import type { RunView } from './types/session-view.ts'
 import type { ConfirmedAttempt, ConfirmRequest } from './types/session-api.ts'

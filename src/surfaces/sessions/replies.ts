@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { contextPartKinds } from '#runtime/kernel/types/context-view.ts'
+import { contextPartKinds } from '#runtime/kernel/types/context.ts'
 import { label as labelOfValue } from '#contracts/event-fields.ts'
 import { imageDetails } from '#surfaces/openai/types.ts'
 import { atMs, count, flag, json, object, text, usd } from '#platform/routes/shapes.ts'

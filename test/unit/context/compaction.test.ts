@@ -4,7 +4,7 @@ import { type ContextInput } from '../../../src/runtime/context/types.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
-import { clear, fairHeads, planned, type Answer } from '../../../src/runtime/context/clear.ts'
+import { clear, fairHeads, planned, type ToolAnswer } from '../../../src/runtime/context/clear.ts'
 import {
   answer,
   calls,
@@ -89,7 +89,7 @@ describe('the first stage (C6)', () => {
   })
 
   it('says of a cleared answer without a handle how to get it again, and keeps its beginning', async () => {
-    const message = answer('a', 'x'.repeat(1_000)) as Answer
+    const message = answer('a', 'x'.repeat(1_000)) as ToolAnswer
     const stub = await clear(message, undefined, 'isola__read_output')
     expect(stub?.output).toEqual({
       chars: 1_000,
@@ -154,7 +154,7 @@ describe('the first stage (C6)', () => {
 describe('fresh answers that do not fit together', () => {
   it('are shown alike, as far as there is room: short ones whole', () => {
     const [small, ...large] = [40, 3_000, 5_000].map(
-      (tokens, index) => answer(`c${index}`, long(tokens)) as Answer,
+      (tokens, index) => answer(`c${index}`, long(tokens)) as ToolAnswer,
     )
     const heads = fairHeads([...large, small!], 2_000, tokenCounter, 'isola__read_output')
     expect(heads.has(small!)).toBe(false)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReadContext } from '#runtime/kernel/types/context-reader.ts'
+import type { ReadContext } from '#runtime/kernel/types/context.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ContextModel } from '#contracts/model.ts'
 import { createContextReader } from '../../../src/runtime/context/context-reader.ts'

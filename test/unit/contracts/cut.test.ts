@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { bothEnds } from '../../../src/runtime/context/types.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
 import { labelFrom } from '#contracts/label.ts'
-import { capped } from '../../../src/runtime/kernel/types/visible-text.ts'
+import { capped } from '../../../src/runtime/kernel/types/network-rule.ts'
 
 const smiles = '😀'.repeat(300)
 const odd = `x${smiles}`

@@ -5,7 +5,7 @@ import type { Parked } from '#runtime/kernel/types/kernel.ts'
 import { joinLabels, labelFrom, ownLabel } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { PauseAnswer } from '#runtime/kernel/types/pause.ts'
-import type { Answers, Asks, ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { AskAnswers, Asks, ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createKernel } from '../../../src/runtime/kernel/run.ts'
 import {
   agentSpec,
@@ -26,7 +26,7 @@ const asking = (asks: Asks): ToolResult => ({
 })
 const name = { message: 'Name?' }
 const color = { message: 'Color?' }
-const answered = (asked: JsonObject, answer: string): Answers[string] => ({ asked, answer })
+const answered = (asked: JsonObject, answer: string): AskAnswers[string] => ({ asked, answer })
 
 /** One call of one tool over several segments, each a fresh kernel over the same journal. */
 function setUp(
@@ -36,7 +36,7 @@ function setUp(
 ) {
   const journal = createMemoryJournal()
   const answers: Record<string, PauseAnswer> = {}
-  const seen: (Answers | undefined)[] = []
+  const seen: (AskAnswers | undefined)[] = []
   const entry = toolEntry(
     'ask',
     (_input, context) => (seen.push(context.answers), execute(context)),

@@ -5,7 +5,7 @@ import { labelFrom } from '#contracts/label.ts'
 import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { argsHashOf, type CallState, type TurnScope } from '../../../src/runtime/kernel/call.ts'
+import { argsHashOf, type GatedCall, type TurnScope } from '../../../src/runtime/kernel/call.ts'
 import { createDeadlines } from '../../../src/runtime/kernel/deadlines.ts'
 import { gates } from '../../../src/runtime/kernel/gates.ts'
 import { createLedger } from '../../../src/runtime/kernel/leases/ledger.ts'
@@ -61,7 +61,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
       options: {},
     },
   }
-  const call: CallState = {
+  const call: GatedCall = {
     id: 'call_1',
     name: tool.tool.name,
     input: { a: 1 },
@@ -72,7 +72,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
   return { clock, ledger, scope, call, events, ran }
 }
 
-const code = ({ result }: CallState) => (result && !result.ok ? result.error.code : 'ok')
+const code = ({ result }: GatedCall) => (result && !result.ok ? result.error.code : 'ok')
 
 describe('the gate pipeline', () => {
   it('N10: has every gate of the design, in its order', () => {

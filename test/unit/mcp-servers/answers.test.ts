@@ -6,7 +6,7 @@ import {
   type McpPin,
 } from '../../../src/runtime/catalog/types/mcp.ts'
 import type { ModelReply, ModelRequest } from '../../../src/contracts/model.ts'
-import type { Answers, Asks, InnerCalls } from '../../../src/contracts/tool.ts'
+import type { AskAnswers, Asks, InnerCalls } from '../../../src/contracts/tool.ts'
 import { createSchemaValidator } from '../../../src/runtime/catalog/schema-validator.ts'
 import { createAnswers } from '../../../src/features/mcp-servers/answers.ts'
 import { spendingOf } from '../../../src/features/mcp-servers/server-entries.ts'
@@ -29,11 +29,11 @@ const pinOf = (allow: object): McpPin => ({
   epoch: 1,
   addedAtMs: 0,
 })
-const open = (allow: object, context: { answers?: Answers; inner?: InnerCalls } = {}) =>
+const open = (allow: object, context: { answers?: AskAnswers; inner?: InnerCalls } = {}) =>
   createAnswers({ pin: pinOf(allow), deps }, context)
 
 /** Gives each question this answer. */
-const given = (asks: Asks | undefined, answer: object): Answers =>
+const given = (asks: Asks | undefined, answer: object): AskAnswers =>
   Object.fromEntries(
     Object.entries(asks ?? {}).map(([key, asked]) => [key, { asked, answer: { ...answer } }]),
   )
@@ -88,7 +88,7 @@ describe('a remote server that asks a person', () => {
   })
 
   it('is asked again for what does not fit its form, a few times at most', async () => {
-    let answers: Answers = {}
+    let answers: AskAnswers = {}
     const problems: unknown[] = []
     for (let time = 0; time < 8; time += 1) {
       const { asked, asks } = open({ elicitation: true }, { answers })

@@ -93,7 +93,7 @@ export default [
     what: 'P32: the tools of an agent are handed to code that ships with the deployment, and no other',
     test: '../agents/wire-agents.test.ts',
     only: 'it did not ship with the deployment',
-    file: 'src/features/agents/code-mode.ts',
+    file: 'src/features/agents/tool-reach.ts',
     find: "tier === 'builtin' && ",
     replace: '',
   },

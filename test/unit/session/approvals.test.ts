@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Approver } from '../../../src/contracts/approval.ts'
-import type { Decider } from '../../../src/runtime/kernel/types/approval.ts'
-import type { Decision, Pause } from '../../../src/runtime/kernel/types/pause.ts'
+import type { Decider, Decision, Pause } from '../../../src/runtime/kernel/types/pause.ts'
 import {
   decidedAlready,
   digestible,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ApprovalRequest } from '#contracts/approval.ts'
 import type { ApprovalRule } from '../../../src/runtime/session/types/approval.ts'
-import type { Decider } from '../../../src/runtime/kernel/types/approval.ts'
+import type { Decider } from '../../../src/runtime/kernel/types/pause.ts'
 import { createRunInputs } from '../../../src/runtime/session/run-inputs.ts'
 import { createSessionAccess } from '../../../src/runtime/session/session-parts.ts'
 import { createKernel } from '../../../src/runtime/kernel/run.ts'

@@ -16,7 +16,7 @@ import { warningsOf } from '#platform/routes/limits.ts'
 import type { Targets } from '#platform/routes/targets.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import { administratorOf, checkAgentModel } from '#runtime/session/requests/asker.ts'
-import { toListing, toVersion } from './listing.ts'
+import { toListing, toVersion } from './replies.ts'
 import { wasOnDemand, type OnDemandDeps } from './on-demand.ts'
 import { agentRequest, type promoteAgentRequest } from './requests.ts'
 
@@ -86,7 +86,10 @@ export const checkSchedule =
     }
   }
 
-/** Proposes an agent on demand with the fields that it lacks; it is not in force before an operator has looked at it. */
+/**
+ * Proposes an agent on demand with the fields that it lacks; it is not in force before an operator has looked at
+ * it.
+ */
 export async function promoteAgent(
   deps: AgentDeps & Pick<OnDemandDeps, 'sessions'>,
   context: RequestContext,

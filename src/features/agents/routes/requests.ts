@@ -21,7 +21,8 @@ export const onDemandRequest = onDemandDefinition.extend({
     .max(86_400)
     .optional()
     .describe(
-      'How long its session is kept from its beginning; if absent it is gone with its answer, and after an hour in the background or with an idempotency-key.',
+      'How long its session is kept from its beginning; if absent it is gone with its ' +
+        'answer, and after an hour in the background or with an idempotency-key.',
     ),
   tempId: z
     .string()

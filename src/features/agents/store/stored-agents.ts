@@ -18,7 +18,10 @@ const isHeld = `(owner = 'operator' OR EXISTS (SELECT 1 FROM keys WHERE principa
 
 const ownerModels = '(SELECT models FROM principals WHERE principals.id = owner)'
 
-/** An agent with its version in force, the role of the caller, and whether its owner still has a key and which models: one look. */
+/**
+ * An agent with its version in force, the role of the caller, and whether its owner still has a key and which models:
+ * one look.
+ */
 const select = `
   SELECT id, owner, state, newest, created_at_ms, behind, body, approved_by, approved_at_ms,
     (SELECT role FROM principals WHERE principals.id = ?1) AS role,
@@ -27,9 +30,11 @@ const select = `
   WHERE state <> 'deleted'`
 
 /** The fields that a list shows of the version in force. */
-const toHead = `(SELECT json_object('version', agent_versions.version, 'hash', body ->> '$.hash', 'name', body ->> '$.definition.name',
+const toHead = `(SELECT json_object('version', agent_versions.version, 'hash', body ->> '$.hash',
+    'name', body ->> '$.definition.name',
     'description', body ->> '$.definition.description', 'natural', body ->> '$.definition.natural_language_description',
-    'mode', body ->> '$.definition.agent.integration_mode', 'model', body ->> '$.definition.agent.model', 'acl', body -> '$.definition.acl')
+    'mode', body ->> '$.definition.agent.integration_mode', 'model', body ->> '$.definition.agent.model',
+    'acl', body -> '$.definition.acl')
   FROM agent_versions WHERE agent = agents.id AND agent_versions.version = agents.version)`
 /** Whether the agent is shared with a principal or a role. `?6`: the permission to look for. */
 const isShared = (line: string, key: string) =>
@@ -42,7 +47,8 @@ const list = `
       coalesce(?3, (SELECT role FROM principals WHERE principals.id = ?1), ?4) AS role
     FROM agents WHERE state <> 'deleted')
   WHERE role IS NOT NULL AND (?5 = 'see' OR state = 'active' AND now IS NOT NULL)
-    AND (owner = ?1 OR role = 'operator' OR iif(role = 'auditor', ?5 = 'see', ${isShared('roles', 'role')} OR ${isShared('principals', '?1')}))
+    AND (owner = ?1 OR role = 'operator' OR
+      iif(role = 'auditor', ?5 = 'see', ${isShared('roles', 'role')} OR ${isShared('principals', '?1')}))
   ORDER BY id LIMIT ?7`
 const counted = `
   SELECT (SELECT count(*) FROM agents WHERE owner = ?1 AND state <> 'deleted') AS own,
@@ -144,13 +150,15 @@ export function createAgentStore(database: Database): AgentStore {
       })
     },
     approve(id, { version, hash, approvedBy = '', approvedAtMs = 0 }, event) {
-      const isWaiting = `EXISTS (SELECT 1 FROM agent_versions WHERE agent = ?6 AND version = ?7 AND approved_by IS NULL AND json_extract(body, '$.hash') = ?8)`
+      const isWaiting = `EXISTS (SELECT 1 FROM agent_versions WHERE agent = ?6 AND version = ?7
+        AND approved_by IS NULL AND json_extract(body, '$.hash') = ?8)`
       const approve = `
         UPDATE agent_versions SET (approved_by, approved_at_ms) = (?1, ?2)
         WHERE agent = ?3 AND version = ?4 AND approved_by IS NULL AND json_extract(body, '$.hash') = ?5`
       // The agent's row before the version's: the condition needs the version still waiting.
       const condition = `EXISTS (SELECT 1 FROM agents WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting})`
-      const update = `UPDATE agents SET version = ?7, behind = behind + 1 WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting} RETURNING id`
+      const update = `UPDATE agents SET version = ?7, behind = behind + 1
+        WHERE id = ?6 AND state <> 'deleted' AND ${isWaiting} RETURNING id`
       const values = [id, version, hash]
       const both = [
         eventRow(database, event, { condition, values }),

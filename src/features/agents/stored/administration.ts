@@ -7,14 +7,14 @@ import {
   type AgentAdministration,
   type SeenAgent,
 } from '../types.ts'
-import { type AgentDefinition } from '#contracts/manifest/agent-definition.ts'
+import type { AgentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
-import {
-  type AgentAdministrator,
-  type AgentVersion,
-  type StoredAgent,
+import type {
+  AgentAdministrator,
+  AgentVersion,
+  StoredAgent,
 } from '#runtime/session/types/agent-schedules.ts'
 import {
   forbidden,
@@ -115,7 +115,9 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const approved = { ...wanted, approvedBy: by.principal, approvedAtMs: clock.nowMs() }
       const needs = wanted.needs.map(needText)
       const event = eventOf('agent_approved', by, { agent: id, version, hash, needs })
-      const problem = `version: ${version} of ${id} does not wait for anybody. isola agent rollback takes an earlier one.`
+      const problem =
+        `version: ${version} of ${id} does not wait for anybody. isola agent rollback takes ` +
+        'an earlier one.'
       return changed(store.approve(id, approved, event), { id, by, problem })
     },
     async rollBack(id, version, by, first) {
@@ -123,7 +125,8 @@ export function createAgentAdministration(deps: AgentAdministrationDeps): AgentA
       const matters = ownersMatters(wanted.definition, agent.inForce?.definition)
       if (!isOwners(agent, by) && matters.length > 0)
         throw forbidden(
-          `version: ${version} of ${id} decides its ${matters.map(({ what }) => what).join(', ')}: its owner or an operator takes it.`,
+          `version: ${version} of ${id} decides its ${matters.map(({ what }) => what).join(', ')}: ` +
+            'its owner or an operator takes it.',
         )
       refuseModel(wanted.definition, agent, deps)
       await first?.({ ...agent, inForce: wanted })

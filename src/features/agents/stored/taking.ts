@@ -87,7 +87,9 @@ export function refuseModel(
   { fullNameOf }: Pick<AgentAdministrationDeps, 'fullNameOf'>,
 ): void {
   if (mayNameModel(ownerModels, model, fullNameOf)) return
-  const message = `agent.model: ${owner}, whose agent it is, may not name "${model}". GET /v1/models lists what a key may name; an operator changes that (POST /api/operator/principals).`
+  const message =
+    `agent.model: ${owner}, whose agent it is, may not name "${model}". GET /v1/models lists ` +
+    'what a key may name; an operator changes that (POST /api/operator/principals).'
   throw new IsolaError('request_invalid', message, { param: 'agent.model' })
 }
 
@@ -117,7 +119,9 @@ export async function toolsNeeded(
   const [unknown] = prepared.unknown
   if (unknown !== undefined) {
     const param = `agent.uses_tools[${definition.agent.uses_tools.indexOf(unknown)}]`
-    const message = `${param}: there is no plugin, tool or agent "${unknown}" here for you. Name an enabled plugin (kv), a tool (kv__get) or an agent (reviewer__run).`
+    const message =
+      `${param}: there is no plugin, tool or agent "${unknown}" here for you. Name an ` +
+      'enabled plugin (kv), a tool (kv__get) or an agent (reviewer__run).'
     throw new IsolaError('request_invalid', message, { param })
   }
   return prepared.withheld.map((what) => ({ kind: 'tool', what }))

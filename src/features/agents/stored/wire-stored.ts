@@ -11,7 +11,7 @@ import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from
 import { toManifestToolset, type ManifestToolsetDeps } from '../manifest-toolset.ts'
 import { createPrepareRun, type PinningDeps, type PrepareRun } from '../pinned-agent.ts'
 import { agentToolName, createSubAgentEntry, type SubAgentOptions } from '../sub-agent-tool.ts'
-import { resolveUsesTools, type ToolOwner } from '../tool-reach.ts'
+import { resolveUsesTools, type EntryOwner } from '../tool-reach.ts'
 
 type ChildDeps = Pick<SubAgentOptions, 'sessions' | 'submitAs' | 'clock'>
 
@@ -47,7 +47,7 @@ export interface StoredBase {
 }
 
 export function createStoredWiring(
-  owners: readonly ToolOwner[],
+  owners: readonly EntryOwner[],
   deps: StoredWiringDeps,
 ): StoredWiring {
   const { sessions, submitAs, clock, onSubAgentStopped: onStopped, free = [] } = deps

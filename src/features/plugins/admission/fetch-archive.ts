@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Answer, OpenHosts, OutboundError, Send } from '#contracts/outbound.ts'
+import type { OutboundAnswer, OpenHosts, OutboundError, Send } from '#contracts/outbound.ts'
 import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
 
 const maxRedirects = 5
@@ -15,7 +15,7 @@ export interface FetchArchiveDeps {
   /** The page that named the address, if no caller did. */
   readonly from?: URL | undefined
   /** Called with the answering address, after redirects. */
-  readonly onAnswer?: ((answer: Pick<Answer, 'url'>) => void) | undefined
+  readonly onAnswer?: ((answer: Pick<OutboundAnswer, 'url'>) => void) | undefined
 }
 
 /**

@@ -9,7 +9,17 @@ import { createPluginModel } from './ask-model.ts'
 import { createEmit } from './emit-event.ts'
 import { createPluginTools } from './call-tools.ts'
 import type { CapabilityDeps, CallParts } from './capability-deps.ts'
-import { createDatabase, createIsolate, createMemory, createPluginFetch, createPluginStorage, createWorkspace, termsOf, createRefuse, reaching } from './granted-parts.ts'
+import {
+  createDatabase,
+  createIsolate,
+  createMemory,
+  createPluginFetch,
+  createPluginStorage,
+  createWorkspace,
+  termsOf,
+  createRefuse,
+  reaching,
+} from './granted-parts.ts'
 import { withSafeErrors, type AskStorage } from './storage/granted-storage.ts'
 import { createLongTermPart } from './long-term-memory.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { contentBlockSchema } from '#runtime/kernel/types/content.ts'
+import { contentBlockSchema } from '#runtime/kernel/types/asks.ts'
 import type { AskRequest } from '#runtime/kernel/types/asks.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { ToolError } from './plugin.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { contentBlockSchema } from '#runtime/kernel/types/content.ts'
+import { contentBlockSchema } from '#runtime/kernel/types/asks.ts'
 import type { Json } from '#contracts/json.ts'
 
 /** One part of a rich output. */

@@ -13,7 +13,7 @@ import {
   type ToolPolicy,
   type TryPolicy,
 } from '#runtime/kernel/types/tool-policy.ts'
-import { capped } from '#runtime/kernel/types/visible-text.ts'
+import { capped } from '#runtime/kernel/types/network-rule.ts'
 import { toVisible } from '#contracts/visible-text.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'
 import type { RequestContext } from '#platform/routes/request.ts'

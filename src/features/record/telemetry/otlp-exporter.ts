@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import type { RunRecord, ExportOutcome, Telemetry } from '#runtime/session/types/telemetry.ts'
 import type { Redact } from '../redactor.ts'
 import type { Attributes, AttributeValue, Span } from './span.ts'
-import { OutboundError, type Answer, type Send } from '#contracts/outbound.ts'
+import { OutboundError, type OutboundAnswer, type Send } from '#contracts/outbound.ts'
 import { noContent, type ContentOf } from './content.ts'
 import { toSpans } from './spans.ts'
 
@@ -160,7 +160,7 @@ const refused = (what: string, isFinal = false): ExportOutcome => ({
 /** Statuses after which OTLP/HTTP allows another attempt. */
 const transient = [429, 502, 503, 504]
 
-async function toOutcome(answer: Answer): Promise<ExportOutcome> {
+async function toOutcome(answer: OutboundAnswer): Promise<ExportOutcome> {
   const { status } = answer
   if (status < 200 || status > 299) {
     answer.cancel()

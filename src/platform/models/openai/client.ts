@@ -1,5 +1,5 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
-import type { Answer, OutboundError, Send } from '#contracts/outbound.ts'
+import type { OutboundAnswer, OutboundError, Send } from '#contracts/outbound.ts'
 import { brokenOff, notAStream } from './failures.ts'
 import { tooManyBytes } from './reply-limits.ts'
 import { isObject, parsed } from './said-json.ts'
@@ -24,7 +24,7 @@ export interface Sending {
  * package with what a server refused, an `APIConnectionError` where there is no answer, `model_invalid_reply` for a web
  * page; after an abort anything.
  */
-export type Client = (sending: Sending) => Promise<Answer>
+export type Client = (sending: Sending) => Promise<OutboundAnswer>
 
 export interface ClientOptions {
   readonly apiKey?: string | undefined
@@ -95,7 +95,7 @@ function unreachable(error: unknown): APIConnectionError {
 }
 
 /** A refusal as the package's error. The package reads the field `error` only: fields beside it are read here. */
-function refusal({ status, headers }: Answer, text: string): APIError {
+function refusal({ status, headers }: OutboundAnswer, text: string): APIError {
   const whole = parsed(text)
   // Google's address for this protocol puts its errors into a list.
   const said: unknown = Array.isArray(whole) && isObject(whole[0]) ? whole[0] : whole

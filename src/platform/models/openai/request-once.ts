@@ -2,7 +2,7 @@ import { APIError } from 'openai/error'
 import { headOf } from '#contracts/cut.ts'
 import type { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions } from '#contracts/model.ts'
-import type { Answer } from '#contracts/outbound.ts'
+import type { OutboundAnswer } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { CallWatch } from './call-watch.ts'
 import type { Client } from './client.ts'
@@ -178,7 +178,7 @@ function valuesIn(text: string): readonly unknown[] {
 const maxEndWaitMs = 250
 
 /** Only a connection whose reply was read to its end serves another request. The caller does not wait for this. */
-async function readToEnd(answer: Answer, sleep: Clock['sleep']): Promise<void> {
+async function readToEnd(answer: OutboundAnswer, sleep: Clock['sleep']): Promise<void> {
   const isRead = new AbortController()
   const isLate = sleep(maxEndWaitMs, isRead.signal).then(() => false)
   const isEnd = answer.read().then((piece) => piece === undefined)

@@ -1,4 +1,4 @@
-import type { ReadDocument } from '#contracts/search.ts'
+import type { ReadSearchDocument } from '#contracts/search.ts'
 import { createPostings, type Posting } from './postings.ts'
 import type { RankSettings } from './settings.ts'
 
@@ -30,7 +30,10 @@ export interface Owners {
 const none: readonly Posting[] = []
 const nobody: ReadonlySet<number> = new Set()
 
-export function createCorpus(documents: readonly ReadDocument[], settings: RankSettings): Corpus {
+export function createCorpus(
+  documents: readonly ReadSearchDocument[],
+  settings: RankSettings,
+): Corpus {
   const { byTerm, exclusions } = createPostings(documents)
   const size = documents.length
   const averageLength = documents.reduce((sum, { length }) => sum + length, 0) / (size || 1) || 1
@@ -52,7 +55,7 @@ export function createCorpus(documents: readonly ReadDocument[], settings: RankS
   }
 }
 
-function toOwners(documents: readonly ReadDocument[]): Owners {
+function toOwners(documents: readonly ReadSearchDocument[]): Owners {
   const numbers = new Map<string, number>()
   const counts: number[] = []
   const owners = documents.map(({ owner }, index) => {

@@ -1,4 +1,4 @@
-import type { ReadDocument } from '#contracts/search.ts'
+import type { ReadSearchDocument } from '#contracts/search.ts'
 
 /** One document that has a term. */
 export interface Posting {
@@ -15,7 +15,7 @@ export interface Postings {
   readonly exclusions: ReadonlyMap<string, ReadonlySet<number>>
 }
 
-export function createPostings(documents: readonly ReadDocument[]): Postings {
+export function createPostings(documents: readonly ReadSearchDocument[]): Postings {
   const byTerm = new Map<string, Posting[]>()
   const exclusions = new Map<string, Set<number>>()
   for (const [document, { terms, counts, excluded }] of documents.entries()) {

@@ -1,4 +1,4 @@
-import type { ReadDocument, SearchDocument } from '#contracts/search.ts'
+import type { ReadSearchDocument, SearchDocument } from '#contracts/search.ts'
 import { splitExclusions } from './exclusions.ts'
 import type { FieldWeight } from './settings.ts'
 import { createTermReader, isPair, queryTerms } from './words.ts'
@@ -10,7 +10,7 @@ import { createTermReader, isPair, queryTerms } from './words.ts'
  */
 export function createDocumentReader(
   fields: readonly FieldWeight[],
-): (document: SearchDocument) => ReadDocument {
+): (document: SearchDocument) => ReadSearchDocument {
   const termsOf = createTermReader()
   return (document) => {
     const { positive, excluded } = splitExclusions(document.description)

@@ -1,6 +1,6 @@
 import type {
   BuildSearchIndex,
-  ReadDocument,
+  ReadSearchDocument,
   SearchDocument,
   SearchHit,
   SearchIndex,
@@ -33,7 +33,7 @@ export const createSearchIndex: BuildSearchIndex = (documents) =>
 
 /** The same with other settings, to measure them. */
 export function createRankedIndex(
-  given: readonly (SearchDocument | ReadDocument)[],
+  given: readonly (SearchDocument | ReadSearchDocument)[],
   settings: RankSettings,
 ): SearchIndex {
   const read = createDocumentReader(settings.fields)

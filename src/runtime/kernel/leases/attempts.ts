@@ -2,11 +2,9 @@ import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { zeroUsage, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
-import { type Lease } from '../types/lease.ts'
-import type { Ledger } from '../types/ledger.ts'
+import { type Lease, type Ledger, type FailedAttempt, type ModelRequestOf } from '../types/lease.ts'
 import type { ModelEstimate, ModelReply, ModelSelection } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { FailedAttempt, ModelRequestOf } from '../types/model-attempt.ts'
 import { billable, isRefusal } from './bill.ts'
 
 /** The ports for reserving, booking and reporting attempts. */

@@ -3,7 +3,9 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { LeaseRefusal } from '#contracts/lease.ts'
 import type { ModelEstimate, ModelRequest, ModelSelection, ModelUsage } from '#contracts/model.ts'
 
-/** A bill that is no number would unmake a ledger, a negative one would credit it: the whole reservation stands then. */
+/**
+ * A bill that is no number would unmake a ledger, a negative one would credit it: the whole reservation stands then.
+ */
 export function billable(usage: ModelUsage, reserved: ModelEstimate): ModelUsage {
   const counts = [usage.inputTokens, usage.outputTokens, usage.costNanoUsd]
   if (counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return usage

@@ -1,8 +1,7 @@
+import type { Lease, Ledger } from '../types/lease.ts'
 import { besides, minus } from '../types/lease.ts'
-import { plus, unlimited, zeroAmount } from '#contracts/lease.ts'
 import type { Amount, LeaseRefusal, Limits } from '#contracts/lease.ts'
-import type { Lease } from '../types/lease.ts'
-import type { Ledger } from '../types/ledger.ts'
+import { plus, unlimited, zeroAmount } from '#contracts/lease.ts'
 
 const dimensions = [
   ['tokens', 'maxTokens', 'lease_tokens'],

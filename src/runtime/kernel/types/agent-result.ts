@@ -2,12 +2,11 @@ import { defined } from '#contracts/defined.ts'
 import type { AgentResult, AgentSpec, FinalState } from '#contracts/agent.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { contextLabel } from './label.ts'
+import { contextLabel, toTurnSaid } from './turn-said.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
-import { toTurnSaid } from './turn-said.ts'
 
 /** How a run ended, and its result. */
-export interface Ending {
+export interface RunEnding {
   readonly state: FinalState
   /** If absent, the text of the turns is the result. */
   readonly result?: string
@@ -24,7 +23,7 @@ interface EndedRun {
   readonly trace: string
   readonly startedAtMs: number
   readonly agent: Pick<AgentSpec, 'id' | 'provenance'>
-  readonly ending: Ending
+  readonly ending: RunEnding
   readonly turns: readonly TurnRecord[]
   readonly finishedAtMs: number
 }

@@ -1,5 +1,5 @@
 import type { AgentResult, AgentSpec } from '#contracts/agent.ts'
-import type { Ending } from './agent-result.ts'
+import type { RunEnding } from './agent-result.ts'
 import type { Compaction } from '#contracts/context.ts'
 import type { EventDraft, MessageDelta } from '#contracts/event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
@@ -65,17 +65,20 @@ export interface RunPorts {
   /** A principal can raise the limits: a call that a limit refuses waits for that. */
   readonly mayRaise?: boolean
   /** Describes a limit that ends the run and, if `mayRaise`, the pause that waits for a raise. */
-  readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
+  readonly atLimit?: (reached: RunEnding, turns: readonly TurnRecord[]) => LimitAnswer
   /** Reviews the turns before each further one: events to add, and whether the run ends here. */
   readonly review?: (turns: readonly TurnRecord[]) => {
     readonly tell: readonly EventDraft[]
-    readonly end?: Ending | undefined
+    readonly end?: RunEnding | undefined
   }
   /** Aborted with a reason that has a `code` (`cancelled` if it has none). */
   readonly signal: AbortSignal
 }
 
-/** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
+/**
+ * The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a
+ * US dollar.
+ */
 export interface PlatformLease {
   /** The most that a turn may cost, with the writes at a run's end: reserved before the turn begins. */
   readonly turnNanoUsd: () => number

@@ -9,7 +9,10 @@ import {
   type Sink,
 } from '#contracts/label.ts'
 
-/** A tool, or the start of one with `*`, of ours or a client's own, and one host of it: `crm__*`, `http__get docs.example.com`, `client:read`. */
+/**
+ * A tool, or the start of one with `*`, of ours or a client's own, and one host of it: `crm__*`, `http__get
+ * docs.example.com`, `client:read`.
+ */
 const sourceForm = /^(?:client:)?(\*|[A-Za-z0-9_-]{1,64}\*?)( [a-z0-9.:[\]-]{1,253})?$/
 
 /**

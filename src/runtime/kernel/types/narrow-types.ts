@@ -27,8 +27,8 @@ export const fieldsSchema = z
   .refine((fields) => Object.keys(fields).length <= maxFields, `must name at most ${maxFields}`)
 
 /** The questions put to a material, by field name. */
-export type Fields = z.infer<typeof fieldsSchema>
-type Field = Fields[string]
+export type NarrowFields = z.infer<typeof fieldsSchema>
+type Field = NarrowFields[string]
 
 /** A number with more digits could be a telephone or account number of a person, not an amount. */
 const maxDigits = 9
@@ -78,7 +78,7 @@ export const isNarrow = (field: Field): boolean =>
 export const isLink = (field: Field): boolean => 'format' in field && field.format === 'uri'
 
 /** The schema of the reader's answer: each field, or null where the material does not say. */
-export function answerSchema(fields: Fields): JsonSchema {
+export function answerSchema(fields: NarrowFields): JsonSchema {
   const properties = Object.entries(fields).map(([key, field]) => {
     const { format, ...rest } = { format: undefined, ...field }
     const type = 'enum' in field ? 'string' : field.type
@@ -95,7 +95,7 @@ export function answerSchema(fields: Fields): JsonSchema {
 }
 
 /** The answers that are of their type; null for every other. */
-export const takeAnswers = (answer: JsonObject, fields: Fields, material = ''): JsonObject =>
+export const takeAnswers = (answer: JsonObject, fields: NarrowFields, material = ''): JsonObject =>
   Object.fromEntries(
     Object.entries(fields).map(([key, field]) => {
       const value = Object.hasOwn(answer, key) ? answer[key]! : null

@@ -1,5 +1,9 @@
-import { capped } from './visible-text.ts'
 import * as z from 'zod'
+import { headOf } from '#contracts/cut.ts'
+
+/** At most so many characters: the start of a longer text, and how long the text is. */
+export const capped = (text: string, maxChars: number): string =>
+  text.length <= maxChars ? text : `${headOf(text, maxChars)}… (${text.length} characters in all)`
 
 const label = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
 
@@ -63,7 +67,9 @@ export const openHost = z
   .superRefine((host, context) => {
     const message = isHost(host)
       ? wildcardProblem(host)
-      : 'must be a host without scheme, port and path: example.com, *.example.com, * for every public one, or localhost:3000 of this machine in development; one with other letters begins with xn--'
+      : 'must be a host without scheme, port and path: example.com, *.example.com, * for ' +
+        'every public one, or localhost:3000 of this machine in development; one with other ' +
+        'letters begins with xn--'
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 

@@ -1,7 +1,19 @@
-import type { ApprovalScope, Decider } from './approval.ts'
+import type * as z from 'zod'
+import type { Role } from '#contracts/keys.ts'
+import type { approvalScope } from '#contracts/approval.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { Answers, PauseRequest, ToolResult } from '#contracts/tool.ts'
+import type { AskAnswers, PauseRequest, ToolResult } from '#contracts/tool.ts'
+
+/** The principal that decides an approval. A token without the needed scope has been refused before. */
+export interface Decider {
+  readonly principal: string
+  readonly role: Role
+  /** Where the decision was made: in the session, or in the inbox. */
+  readonly via: 'session' | 'inbox'
+}
+
+export type ApprovalScope = z.infer<typeof approvalScope>
 
 /**
  * A call that waits for an answer from outside. The object may leave memory meanwhile, and the waiting time is not
@@ -44,14 +56,14 @@ export type PauseAnswer = {
       readonly kind: 'approved'
       readonly argsHash: string
       readonly definitionHash: string
-      readonly answers?: Answers
+      readonly answers?: AskAnswers
     }
-  | { readonly kind: 'answered'; readonly answers: Answers }
+  | { readonly kind: 'answered'; readonly answers: AskAnswers }
   | { readonly kind: 'outcome'; readonly result: ToolResult }
 )
 
 /** The answers to a call's questions; undefined for any other answer. */
-export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
+export const answersIn = (answer: PauseAnswer | undefined): AskAnswers | undefined =>
   answer?.kind === 'outcome' ? undefined : answer?.answers
 
 type Waiting = Pick<Pause, 'kind' | 'asks'>
@@ -66,7 +78,7 @@ export function settles({ kind, asks }: Waiting, answer: PauseAnswer): boolean {
   )
 }
 
-const isFor = (given: Answers[string] | undefined, asked: JsonObject): boolean =>
+const isFor = (given: AskAnswers[string] | undefined, asked: JsonObject): boolean =>
   given !== undefined && JSON.stringify(given.asked) === JSON.stringify(asked)
 
 /** A principal's decision about one waiting call. */

@@ -96,7 +96,10 @@ interface ExecutionContext {
   /** Calls that may run side by side. */
   readonly maxConcurrency: number
   readonly signal: AbortSignal
-  /** Takes one step through every gate; the only way to run a tool. Never rejects; a second time gives the same result. */
+  /**
+   * Takes one step through every gate; the only way to run a tool. Never rejects; a second time gives the same
+   * result.
+   */
   readonly pass: (step: ToolStep) => Promise<ActionResult>
 }
 

@@ -49,7 +49,10 @@ const approverRule = z.strictObject({
   sink: z.union([sink, z.array(sink).min(1)]).optional(),
   approver: approverSchema,
 })
-/** The principal's come first, then the agent's, then the deployment's: the first that fits decides, else it is the owner. */
+/**
+ * The principal's come first, then the agent's, then the deployment's: the first that fits decides, else it is the
+ * owner.
+ */
 const approverRules = z.array(approverRule).max(100).optional()
 
 const section = z.strictObject({
@@ -104,8 +107,8 @@ export const toolPolicySchema = z.strictObject({
   /** The same for a link in a material: it counts as a stranger's, and as private as the user's own words. */
   unseen_links: places,
   /**
-   * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far as its
-   * prompt has room, the first first. All others it finds with `isola__find`.
+   * Full names of the tools and agents (`reviewer__run`) that the orchestrator's model sees from the start, as far
+   * as its prompt has room, the first first. All others it finds with `isola__find`.
    */
   pinned: z
     .array(

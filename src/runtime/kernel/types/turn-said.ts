@@ -1,9 +1,14 @@
+import type { Labelled, Label } from '#contracts/label.ts'
+import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'
 import { defined } from '#contracts/defined.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from './journal.ts'
-import { labelOfResult, ownLabel } from '#contracts/label.ts'
 import type { Message, ToolCall } from '#contracts/message.ts'
 import type { ToolStep } from './plan.ts'
+
+/** The joined label of all messages of a context. */
+export const contextLabel = (said: readonly Labelled[]): Label =>
+  joinLabels(said.map(({ label }) => label))
 
 /** The texts of one turn, as its row has them. Each reader takes the parts that it shows. */
 export interface TurnSaid {

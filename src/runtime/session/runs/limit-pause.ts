@@ -1,4 +1,3 @@
-import type { Ending } from '#runtime/kernel/types/agent-result.ts'
 import type { EventData } from '#contracts/event.ts'
 import { heldBy, type CallRecord, type TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { callAfter } from '#runtime/kernel/types/lease.ts'
@@ -16,6 +15,7 @@ import type { Submission } from '../types/submission.ts'
 import { dimensions, textOf, type OwnedLimit, type Spending } from '../log/limit-text.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
+import type { RunEnding } from '#runtime/kernel/types/agent-result.ts'
 
 /** The facts for a pause at a limit, or for a suspected loop. */
 interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
@@ -29,7 +29,7 @@ interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNa
 
 /** The pause of a whole turn; its id has the number of the turn and of the pause within it. */
 export function pauseAt(
-  ending: Ending,
+  ending: RunEnding,
   turns: readonly TurnRecord[],
   { limits, changes, nowMs, ...more }: ReachedOptions,
 ): Pause & { readonly reached: LimitReached } {
@@ -55,7 +55,7 @@ export const turnOfPause = (call: string): number => Number(/^limit_(\d+)_/.exec
 
 /** Which limit the run reached, how much of it the run and its calls spent, and how much the next step needs. */
 export function reachedOf(
-  { code = '', message = '' }: Ending,
+  { code = '', message = '' }: RunEnding,
   turns: readonly TurnRecord[],
   { limits, ownerOf, ...more }: Omit<ReachedOptions, 'changes' | 'nowMs'>,
 ): LimitReached {

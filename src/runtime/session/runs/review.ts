@@ -1,10 +1,10 @@
-import type { Ending } from '#runtime/kernel/types/agent-result.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
 import { dimensions } from '../log/limit-text.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
 import { turnOfPause } from './limit-pause.ts'
+import type { RunEnding } from '#runtime/kernel/types/agent-result.ts'
 
 const defaultRounds = 5
 
@@ -19,7 +19,7 @@ interface ReviewOptions {
 export function review(
   turns: readonly TurnRecord[],
   { limits, rounds = defaultRounds, row }: ReviewOptions,
-): { readonly tell: readonly EventDraft[]; readonly end?: Ending | undefined } {
+): { readonly tell: readonly EventDraft[]; readonly end?: RunEnding | undefined } {
   const warnings = warningsIn(turns, limits)
   const from = allowedUpTo(row)
   const loop = loopIn(

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ApprovalScope, Decider } from '#runtime/kernel/types/approval.ts'
+import type { ApprovalScope, Decider } from '#runtime/kernel/types/pause.ts'
 import {
   type Approver,
   type ApprovalRequest,

@@ -1,7 +1,7 @@
 import type { AgentSpec, AgentResult } from '#contracts/agent.ts'
 import type { AgentPin, PinnedAgent } from '#runtime/kernel/types/agent-pin.ts'
 import type { ApprovalRules } from './approval.ts'
-import type { ContextReader } from '#runtime/kernel/types/context-reader.ts'
+import type { ContextReader } from '#runtime/kernel/types/context.ts'
 import type { ErrorCode } from '#contracts/errors.ts'
 import type { EventBus, AuditSink } from './audit-sink.ts'
 import type { HeldWork, PrincipalLedger } from './principal.ts'

@@ -1,5 +1,5 @@
 import type { ModelAmount, Limits } from '#contracts/lease.ts'
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type {
   CompactionOutcome,
   RunMemo,
@@ -13,7 +13,7 @@ import type {
   ItemsPage,
   ItemsQuery,
 } from './session-view.ts'
-import type { ContextView } from '#runtime/kernel/types/context-view.ts'
+import type { ContextView } from '#runtime/kernel/types/context.ts'
 import type { FloorView } from './floor.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type {
@@ -24,7 +24,6 @@ import type {
   SubmitRequest,
 } from './submission.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Decision } from '#runtime/kernel/types/pause.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 

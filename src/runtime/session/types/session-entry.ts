@@ -6,9 +6,8 @@ import type { RunOptions } from '#contracts/run-options.ts'
 import type { StartedStream } from './session-api.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { Decision } from '#runtime/kernel/types/pause.ts'
 
 /** The caller: its principal, its key or sign-in, the limits of its day, and the agents that it may talk to. */
 export type Asker = Pick<Principal, 'id' | 'key' | 'grant' | 'limits' | 'agents' | 'persona'>

@@ -7,10 +7,9 @@ import {
   type ApprovalRule,
 } from '../types/approval.ts'
 import type { Approver } from '#contracts/approval.ts'
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision, Pause } from '#runtime/kernel/types/pause.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { joinLabels } from '#contracts/label.ts'
-import type { Decision, Pause } from '#runtime/kernel/types/pause.ts'
 import type { Hash, RunRow } from '../storage/stored-rows.ts'
 import { conflict } from './pauses.ts'
 

@@ -1,12 +1,11 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { scopeOf, type ApprovalRule } from '../types/approval.ts'
-import type { Decider } from '#runtime/kernel/types/approval.ts'
+import type { Decider, Decision, PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Decision, PauseAnswer } from '#runtime/kernel/types/pause.ts'
 import type { Delivery, ClientAnswers, SubmitRequest } from '../types/submission.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import {

@@ -8,7 +8,7 @@ import {
   type Pause,
   type PauseAnswer,
 } from '#runtime/kernel/types/pause.ts'
-import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
+import type { Asks, ToolResult, AskAnswers } from '#contracts/tool.ts'
 import { asksHashOf, type Hash, pausesOf, type RunRow } from '../storage/stored-rows.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import { loadAgent } from '../runs/run.ts'
@@ -95,7 +95,7 @@ function withAnswersTo(asks: Asks, output: Json, before: PauseAnswer | undefined
     })
   }
   const fresh = given.map(([key, answer]) => [key, { asked: asks[key]!, answer }] as const)
-  const answers: Answers = { ...answersIn(before), ...Object.fromEntries(fresh) }
+  const answers: AskAnswers = { ...answersIn(before), ...Object.fromEntries(fresh) }
   if (JSON.stringify(answers).length > maxOutputChars) throw tooLarge()
   return before?.kind === 'approved' ? { ...before, answers } : { kind: 'answered', answers }
 }
