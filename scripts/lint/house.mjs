@@ -137,7 +137,6 @@ export const notYet = {
   'runtime/catalog/stored-tools.ts': ['runtime/session/types/runtime.ts'],
   'runtime/catalog/tool-index.ts': ['runtime/session/types/runtime.ts'],
   'runtime/catalog/types/plugin-catalog.ts': ['runtime/session/types/runtime.ts'],
-  'runtime/session/requests/own.ts': ['features/schedules/types/schedule-keeper.ts'],
   'runtime/session/requests/run-requests.ts': ['surfaces/sessions/client-tools.ts'],
   'surfaces/console/front.ts': ['features/record/routes/health.ts'],
 }

@@ -7,11 +7,11 @@ import type {
   ScheduleView,
 } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { specOfManifest } from './types/subscription-spec.ts'
+import { specOfManifest } from './types/schedule-spec.ts'
 import { byOperator, idFrom, ifThere } from './own-schedules.ts'
 
 export interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
-  readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly gateway: ScheduleGateway
   readonly index: Pick<ScheduleIndex, 'agentsBehind' | 'agentSettled'>
   readonly onFault: (error: unknown) => void
 }

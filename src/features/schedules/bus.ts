@@ -1,4 +1,4 @@
-import { allOf } from './types/event-bus.ts'
+import { allOf } from './chain.ts'
 import { type Emitted, type EventBus } from '#runtime/session/types/event-bus.ts'
 import { labelFrom } from '#contracts/label.ts'
 import {
@@ -49,7 +49,7 @@ export const createEventBus = ({
   gateway,
   index,
 }: {
-  readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly gateway: ScheduleGateway
   readonly index: Pick<ScheduleIndex, 'wanting'>
 }): EventBus => ({
   async ownersOf(events, counted) {

@@ -5,22 +5,14 @@ import { createEventBus, createMissedEvents } from './bus.ts'
 import { createDeliver, type DeliverDeps } from './deliver.ts'
 import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
-import { createPluginSchedules, type PluginSchedulesDeps } from './plugin-schedules.ts'
-import { createPluginSubscriptions, type PluginSubscriptionsDeps } from './plugin-subscriptions.ts'
+import { createPluginSchedules, createPluginSubscriptions } from './plugin-schedules.ts'
 import { createScheduleTools, toolOwner } from './tools.ts'
-import { createGlance, createWatchdog, type WatchdogDeps } from './watchdog.ts'
+import { createGlance, createWatchdog } from './watchdog.ts'
 
 export interface ScheduleParts
-  extends
-    Pick<HostDeps, 'clock' | 'checkUrl'>,
-    Pick<DeliverDeps, 'send'>,
-    GatewayDeps,
-    Pick<WatchdogDeps, 'onFault'> {
-  readonly index: HostDeps['index'] &
-    WatchdogDeps['index'] &
-    PluginSchedulesDeps['index'] &
-    PluginSubscriptionsDeps['index'] &
-    Pick<ScheduleIndex, 'wanting' | 'agentsBehind' | 'agentSettled'>
+  extends Pick<HostDeps, 'clock' | 'checkUrl'>, Pick<DeliverDeps, 'send'>, GatewayDeps {
+  readonly onFault: (error: unknown) => void
+  readonly index: ScheduleIndex
   readonly sessions: {
     readonly gateway: HostDeps['sessions']
     readonly entry: Pick<HostDeps, 'submitAs'>

@@ -1,4 +1,6 @@
-import { errorCode } from '#contracts/errors.ts'
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type { Schedule } from '#runtime/session/types/schedule.ts'
+import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Sources } from '#contracts/sources.ts'
 
@@ -20,3 +22,21 @@ export const ifThere = async <T>(asked: Promise<T>): Promise<T | undefined> =>
     if (errorCode(error) !== 'request_not_found') throw error
     return undefined
   })
+
+/** Whose object keeps a schedule: an agent's are with the principal that owns the agent. */
+export const keeperOf = ({ owner, asker }: Pick<Schedule, 'owner' | 'asker'>): ScheduleKeeper =>
+  isAgents(owner) ? `principal:${asker.principal}` : owner
+
+const isAgents = (owner: Schedule['owner']): owner is `agent:${string}` =>
+  owner.startsWith('agent:')
+
+/** A schedule from a manifest or an agent's definition would return at the next sync: it is changed in that text. */
+export function refuseOfText({ owner }: Schedule): void {
+  if (owner.startsWith('principal:')) return
+  const id = owner.slice(owner.indexOf(':') + 1)
+  const how = owner.startsWith('agent:')
+    ? 'isola agent add'
+    : `isola plugin add, or isola plugin disable ${id}`
+  const message = `id: is what ${owner} schedules in its own text: change that one (${how}), or pause this.`
+  throw new IsolaError('request_invalid', message, { param: 'id' })
+}

@@ -1,20 +1,29 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import { cronOfManifest, toScheduleSpec, workOfPlugin } from './types/schedule-spec.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import type { SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
+import {
+  cronOfManifest,
+  specOfManifest,
+  subscriptionsOfManifest,
+  toScheduleSpec,
+  workOfPlugin,
+} from './types/schedule-spec.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import type { Schedule, ScheduleSpec } from '#runtime/session/types/schedule.ts'
+import type { Schedule } from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { byOperator as by, idFrom, ifThere } from './own-schedules.ts'
+import { byOperator as by, idFrom, ifThere, keeperOf } from './own-schedules.ts'
 
 export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
-  readonly gateway: Pick<ScheduleGateway, 'ask'>
-  readonly index: Pick<ScheduleIndex, 'find' | 'list' | 'ofManifests'>
+  readonly gateway: ScheduleGateway
+  readonly index: ScheduleIndex
   readonly plugins: Pick<PluginAdministration, 'show'>
   readonly onFault: (error: unknown) => void
 }
 
 const pageSize = 500
+
+const drop = (gateway: ScheduleGateway, one: Schedule) =>
+  ifThere(gateway.ask(keeperOf(one), 'remove', { id: one.id, by }))
 
 /**
  * Brings the objects of plugins in line with the enabled plugins: each plugin whose manifest has a schedule keeps it,
@@ -33,7 +42,7 @@ export function createPluginSchedules(
     const [owner, id] = [`plugin:${plugin}`, idOf(plugin)] as const
     const when = { cron, timeZone: 'UTC' }
     const work = workOfPlugin(plugin)
-    const spec: ScheduleSpec = toScheduleSpec({ name }, { when, work, limits: undefined })
+    const spec = toScheduleSpec({ name }, { when, work, limits: undefined })
     const schedule = { id, owner, asker: { principal: by.principal }, spec }
     try {
       await gateway.ask(owner, 'add', { schedule, by })
@@ -44,9 +53,6 @@ export function createPluginSchedules(
       await gateway.ask(owner, 'add', { schedule, by })
     }
   }
-  const drop = (one: Pick<Schedule, 'owner' | 'asker' | 'id'>) =>
-    ifThere(gateway.ask(keeperOf(one), 'remove', { id: one.id, by }))
-
   const syncOne = async (plugin: string): Promise<void> => {
     const view = await plugins.show(plugin)
     const cron = view?.state === 'enabled' ? cronOfManifest(view.manifest) : undefined
@@ -54,7 +60,7 @@ export function createPluginSchedules(
     if (cron !== undefined) return keep(plugin, typeof name === 'string' ? name : plugin, cron)
     // An object is woken only if it may have one.
     const kept = await index.find(idOf(plugin))
-    if (kept) await drop(kept)
+    if (kept) await drop(gateway, kept)
   }
 
   /** By id: the schedules that plugins' objects keep. */
@@ -80,7 +86,50 @@ export function createPluginSchedules(
         if (!when || !('cron' in when) || when.cron !== cron || there.spec.name !== name)
           await keep(id, name, cron)
       }
-      for (const one of kept.values()) await drop(one)
+      for (const one of kept.values()) await drop(gateway, one)
+    } catch (error) {
+      deps.onFault(error)
+    }
+  }
+}
+
+/**
+ * Brings the objects of plugins in line with the enabled plugins: the agent of each receives the events that its
+ * manifest subscribes to, in the name of the operator who allowed it; subscriptions of other plugins are removed. A
+ * changed text is another subscription. A second pass changes nothing and calls no object. Never throws.
+ *
+ * @param plugin The changed plugin; absent: all.
+ */
+export function createPluginSubscriptions(
+  deps: PluginSchedulesDeps,
+): (plugin?: string) => Promise<void> {
+  const { gateway, index, plugins, sha256 } = deps
+  const idOf = (plugin: string, asked: SubscriptionManifest) =>
+    idFrom('sub', ['plugin-subscription', plugin, JSON.stringify(asked)], sha256)
+  const keep = async (plugin: string, id: string, one: SubscriptionManifest): Promise<void> => {
+    const spec = specOfManifest(one, plugin)
+    const owner = `plugin:${plugin}` as const
+    const schedule = { id, owner, asker: { principal: by.principal }, spec }
+    await gateway.ask(owner, 'add', { schedule, by })
+  }
+  const enabled = async (plugin: string) => {
+    const view = await plugins.show(plugin)
+    return view?.state === 'enabled' ? [{ plugin, manifest: view.manifest }] : []
+  }
+  return async (plugin) => {
+    try {
+      const [subscribing, kept] = await Promise.all([
+        plugin === undefined ? index.subscribingManifests() : enabled(plugin),
+        index.subscriptionsOf(plugin),
+      ])
+      const left = new Map(kept.map((one) => [one.id, one]))
+      for (const { plugin: owner, manifest } of subscribing)
+        for (const one of subscriptionsOfManifest(manifest)) {
+          const id = idOf(owner, one)
+          // The id covers the whole text: a subscription in the list already matches.
+          if (!left.delete(id)) await keep(owner, id, one)
+        }
+      for (const one of left.values()) await drop(gateway, one)
     } catch (error) {
       deps.onFault(error)
     }

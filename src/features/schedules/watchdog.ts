@@ -1,12 +1,12 @@
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import { keeperOf } from './types/schedule-keeper.ts'
+import { keeperOf } from './own-schedules.ts'
 import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { Schedule } from '#runtime/session/types/schedule.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 export interface WatchdogDeps {
   readonly index: Pick<ScheduleIndex, 'late'>
-  readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly gateway: ScheduleGateway
   readonly clock: Pick<Clock, 'nowMs'>
   readonly onFault: (error: unknown) => void
 }

@@ -6,7 +6,7 @@ import { addKeyRequest } from '#features/access/routes/requests.ts'
 import { scheduleChange } from '../../../src/features/schedules/types/schedule-requests.ts'
 import { scheduleRequest } from '#contracts/schedule-requests.ts'
 import { setExposedRequest, setPolicyRequest } from '#features/policy/routes/requests.ts'
-import { subscriptionRequest } from '../../../src/features/schedules/types/subscription-requests.ts'
+import { subscriptionRequest } from '../../../src/features/schedules/types/schedule-requests.ts'
 import { checkBundle } from '../../../src/features/plugins/admission/parse-bundle.ts'
 
 const tag = 'Be kind.\u{e0049}'
