@@ -16,7 +16,7 @@ import {
 } from '#contracts/long-term.ts'
 import type { AskProvider, ProvidedAnswer } from '#contracts/provider.ts'
 import type { providedAnswers } from '#runtime/kernel/types/provider-answers.ts'
-import { checkNote } from './long-term/check-note.ts'
+import { checkNote } from './long-term/add-notes.ts'
 
 type Kind = keyof typeof providedAnswers
 interface Asked {

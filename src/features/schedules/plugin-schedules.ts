@@ -1,17 +1,120 @@
+import type { AgentSchedules, ScheduledAgent } from '#runtime/session/types/agent-schedules.ts'
+import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
+import {
+  sameWhen,
+  toScheduleSpec,
+  toWhen,
+  specOfManifest,
+  cronOfManifest,
+  subscriptionsOfManifest,
+  workOfPlugin,
+} from './types/schedule-spec.ts'
+import type {
+  ScheduleChanger,
+  ScheduleSpec,
+  ScheduleView,
+  Schedule,
+} from '#runtime/session/types/schedule.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { byOperator, idFrom, ifThere, keeperOf } from './own-schedules.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { SubscriptionManifest } from '#runtime/session/types/manifest-events.ts'
-import {
-  cronOfManifest,
-  specOfManifest,
-  subscriptionsOfManifest,
-  toScheduleSpec,
-  workOfPlugin,
-} from './types/schedule-spec.ts'
-import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
-import type { Schedule } from '#runtime/session/types/schedule.ts'
-import type { Sources } from '#contracts/sources.ts'
-import { byOperator as by, idFrom, ifThere, keeperOf } from './own-schedules.ts'
+
+interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
+  readonly gateway: ScheduleGateway
+  readonly index: Pick<ScheduleIndex, 'agentsBehind' | 'agentSettled'>
+  readonly onFault: (error: unknown) => void
+}
+
+/** In a day: each is a few questions. */
+const maxBehind = 50
+
+/** Schedules and subscriptions of agents that are no plugin's, for the room that keeps those. */
+export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
+  const { gateway, index, onFault, sha256, clock } = deps
+  const keeperOf = ({ owner }: Pick<ScheduledAgent, 'owner'>) => `principal:${owner}` as const
+  const shown = (agent: ScheduledAgent, id: string): Promise<ScheduleView | undefined> =>
+    ifThere(gateway.ask(keeperOf(agent), 'show', { id }))
+  /** That of its schedule: another one is the same with other times, so that no slot is lost. */
+  const scheduleOf = async (agent: ScheduledAgent) => {
+    const { id: agentId, owner, schedule } = agent
+    const { when: asked, task = '' } = schedule ?? {}
+    if (!schedule || !asked) return []
+    const id = idFrom('sch', ['agent-schedule', owner, agentId], sha256)
+    const there = await shown(agent, id)
+    const zone = await gateway.ask(keeperOf(agent), 'settings', {})
+    const when = sameWhen(toWhen(asked, { ...zone, nowMs: clock.nowMs() }), there?.spec.when)
+    const work = { agent: agentId, task }
+    const named = { ...schedule, name: schedule.name ?? agentId }
+    return [{ id, spec: toScheduleSpec(named, { when, work, limits: undefined }), there }]
+  }
+  /** A subscription's id covers its whole text: a changed text is another subscription. */
+  const subscriptionsOf = (agent: ScheduledAgent) =>
+    (agent.subscribes ?? []).map(async (asked) => {
+      const parts = ['agent-subscription', agent.owner, agent.id, JSON.stringify(asked)]
+      const id = idFrom('sub', parts, sha256)
+      return { id, spec: specOfManifest(asked, agent.id), there: await shown(agent, id) }
+    })
+  const keep = async (
+    agent: ScheduledAgent,
+    { id, spec, there }: Wanted,
+    { by, isDryRun = false }: { readonly by: ScheduleChanger; readonly isDryRun?: boolean },
+  ) => {
+    const { asker = there?.asker ?? agent.author } = agent
+    // There is no key by which the schedule could work.
+    if (!asker) return
+    const keeper = keeperOf(agent)
+    if (!there) {
+      const schedule = { id, owner: `agent:${agent.id}`, asker, spec } as const
+      const made = await gateway.ask(keeper, 'add', { schedule, by, isDryRun })
+      if (isDryRun) return
+      // Emitting sessions read the list of subscriptions: it must be in D1 before the next event.
+      return void (await gateway.ask(keeper, 'poke', { schedules: [made] }))
+    }
+    const isSame = JSON.stringify([spec, asker]) === JSON.stringify([there.spec, there.asker])
+    if (!isSame)
+      await gateway.ask(keeper, 'edit', { id, spec, was: there.spec, asker, by, isDryRun })
+  }
+  const wantedOf = async (agent: ScheduledAgent): Promise<readonly Wanted[]> => [
+    ...(await scheduleOf(agent)),
+    ...(await Promise.all(subscriptionsOf(agent))),
+  ]
+  const sync: AgentSchedules['sync'] = async (agent, by) => {
+    const keeper = keeperOf(agent)
+    const wanted = await wantedOf(agent)
+    const but = wanted.map(({ id }) => id)
+    await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does: 'remove', but, by })
+    for (const one of wanted) await keep(agent, one, { by })
+    const does = agent.isActive ? 'resume' : 'pause'
+    await gateway.ask(keeper, 'ofAgent', { agent: agent.id, does, by })
+    if (agent.behind) await index.agentSettled(agent)
+  }
+  return {
+    sync,
+    async check(agent, by) {
+      if (!agent.schedule && !agent.subscribes?.length) return
+      for (const one of await wantedOf(agent)) await keep(agent, one, { by, isDryRun: true })
+    },
+    async syncBehind() {
+      const behind = await index.agentsBehind(maxBehind).catch((error: unknown) => {
+        onFault(error)
+        return []
+      })
+      for (const agent of behind) await sync(agent, byOperator).catch(onFault)
+    },
+    async removed(agent, by) {
+      await gateway.ask(keeperOf(agent), 'ofAgent', { agent: agent.id, does: 'remove', by })
+    },
+  }
+}
+
+interface Wanted {
+  readonly id: string
+  readonly spec: ScheduleSpec
+  /** As it is now, if it is. */
+  readonly there: ScheduleView | undefined
+}
 
 export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
   readonly gateway: ScheduleGateway
@@ -23,7 +126,7 @@ export interface PluginSchedulesDeps extends Pick<Sources, 'sha256'> {
 const pageSize = 500
 
 const drop = (gateway: ScheduleGateway, one: Schedule) =>
-  ifThere(gateway.ask(keeperOf(one), 'remove', { id: one.id, by }))
+  ifThere(gateway.ask(keeperOf(one), 'remove', { id: one.id, by: byOperator }))
 
 /**
  * Brings the objects of plugins in line with the enabled plugins: each plugin whose manifest has a schedule keeps it,
@@ -43,14 +146,14 @@ export function createPluginSchedules(
     const when = { cron, timeZone: 'UTC' }
     const work = workOfPlugin(plugin)
     const spec = toScheduleSpec({ name }, { when, work, limits: undefined })
-    const schedule = { id, owner, asker: { principal: by.principal }, spec }
+    const schedule = { id, owner, asker: { principal: byOperator.principal }, spec }
     try {
-      await gateway.ask(owner, 'add', { schedule, by })
+      await gateway.ask(owner, 'add', { schedule, by: byOperator })
     } catch (error) {
       // Another version has another time.
       if (errorCode(error) !== 'request_idempotency_mismatch') throw error
-      await gateway.ask(owner, 'remove', { id, by })
-      await gateway.ask(owner, 'add', { schedule, by })
+      await gateway.ask(owner, 'remove', { id, by: byOperator })
+      await gateway.ask(owner, 'add', { schedule, by: byOperator })
     }
   }
   const syncOne = async (plugin: string): Promise<void> => {
@@ -67,7 +170,7 @@ export function createPluginSchedules(
   const allKept = async (): Promise<Map<string, Schedule>> => {
     const found = new Map<string, Schedule>()
     for (let after = ''; ;) {
-      const page = await index.list({ principal: by.principal, limit: pageSize, after })
+      const page = await index.list({ principal: byOperator.principal, limit: pageSize, after })
       for (const one of page) if (one.owner.startsWith('plugin:')) found.set(one.id, one)
       if (page.length < pageSize) return found
       after = page.at(-1)?.id ?? ''
@@ -109,8 +212,8 @@ export function createPluginSubscriptions(
   const keep = async (plugin: string, id: string, one: SubscriptionManifest): Promise<void> => {
     const spec = specOfManifest(one, plugin)
     const owner = `plugin:${plugin}` as const
-    const schedule = { id, owner, asker: { principal: by.principal }, spec }
-    await gateway.ask(owner, 'add', { schedule, by })
+    const schedule = { id, owner, asker: { principal: byOperator.principal }, spec }
+    await gateway.ask(owner, 'add', { schedule, by: byOperator })
   }
   const enabled = async (plugin: string) => {
     const view = await plugins.show(plugin)

@@ -107,7 +107,14 @@ export function checkDelivery({ deliver }: ScheduleSpec, checkUrl: CheckUrl): vo
 }
 
 /** Verbs that make, stop or fire one. */
-export function createChangeVerbs({ rows, keeper, storage, nowMs, checkUrl, wake }: VerbParts) {
+export function createChangeVerbs({
+  rows,
+  keeper,
+  storage,
+  nowMs,
+  checkUrl,
+  wake,
+}: VerbParts): Pick<Verbs, 'add' | 'pause' | 'resume' | 'run' | 'remove'> {
   const find = findIn(rows)
   const changed = (schedule: Schedule): ScheduleView => {
     wake()
@@ -181,5 +188,5 @@ export function createChangeVerbs({ rows, keeper, storage, nowMs, checkUrl, wake
       wake()
       return { id: schedule.id, deleted: true }
     },
-  } satisfies Partial<Verbs>
+  }
 }

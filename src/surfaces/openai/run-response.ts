@@ -1,8 +1,8 @@
-import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
+import type { RequestContext } from '#platform/routes/request.ts'
+import { defined } from '#contracts/defined.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
-import type { OpenaiDeps } from './deps.ts'
 import {
   type OpenedStream,
   openStream,
@@ -12,8 +12,7 @@ import {
 import { eventStreamResponse, replayed } from '#platform/routes/responses.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import type { PlaceInSession } from './wire-ids.ts'
-import type { Work } from './work.ts'
-import type { RequestContext } from '#platform/routes/request.ts'
+import type { OpenaiDeps, Work } from './work.ts'
 
 /** A response that was read whole. */
 export interface ReadResponse {

@@ -1,7 +1,7 @@
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { SealedSecret } from '#features/access/types/secrets.ts'
 import { tablesMark } from '#contracts/object-tables.ts'
-import type { IndexedNote } from './indexed-note.ts'
+import type { IndexedNote } from './note-words.ts'
 import { packWords, unpackWords } from './note-words.ts'
 
 type Value = string | number | ArrayBuffer | null

@@ -1,10 +1,9 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
-import { citationOf } from '../types.ts'
+import { citationOf, maxNoteChars } from '../types.ts'
 import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
-import { maxNoteChars } from '../types.ts'
 import { placeOf } from '#features/plugins/types/long-term.ts'
 import {
   type FoundNote,
@@ -18,7 +17,7 @@ import type { Message } from '#contracts/message.ts'
 import type { MemorySettings } from '#contracts/manifest/memory-settings.ts'
 import type { RememberedRun, RunMemory } from '#runtime/session/types/run-memory.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { labelOfPassages, searchPassages } from '../knowledge/search-passages.ts'
+import { labelOfPassages, searchPassages } from '../knowledge/knowledge-tool.ts'
 
 /** The dependencies of memory around runs. */
 export interface RunMemoryDeps {

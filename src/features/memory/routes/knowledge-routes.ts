@@ -25,7 +25,7 @@ import {
   passagesQuery,
   putDocumentRequest,
 } from './knowledge-requests.ts'
-import { placesOf, scopeIn, type Where } from './places.ts'
+import { placesOf, scopeIn, type Where } from './notes.ts'
 
 interface KnowledgeDeps {
   readonly knowledge: KnowledgeGateway & { readonly read: ReadDocument }

@@ -4,10 +4,10 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import { labelFrom } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import { imageDetails } from '../types.ts'
+import { imageUrl } from '../said-parts.ts'
 import { withoutOpaque } from '#runtime/session/types/message-parts.ts'
 import { checkShape } from '#platform/routes/json-shape.ts'
 import { invalid } from '../history.ts'
-import { imageUrl } from '../said-parts.ts'
 
 /** The prefix of our own texts; base64 follows. */
 const prefix = 'isola.1.'
