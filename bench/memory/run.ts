@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { queryTerms, termsOf } from '../../src/runtime/catalog/search/words.ts'
-import { createNoteIndex } from '../../src/features/memory/long-term/note-index.ts'
+import { createNoteIndex } from '../../src/features/memory/long-term/note-book.ts'
 import { wordsOf, type HashWord } from '../../src/features/memory/long-term/note-words.ts'
 import { createTestNotes } from '../../test/fakes/long-term.ts'
 import { loadConversations, type Conversation } from './data.ts'

@@ -4,7 +4,7 @@ import { fail, ok, warn } from './finding.mjs'
 
 const timeoutMs = 10_000
 const openai = 'https://api.openai.com/v1'
-/** The default model of src/platform/models/selection/priority-list.ts. */
+/** The default model of src/platform/models/selection/model-selector.ts. */
 const defaultModel = 'gpt-4o-mini'
 
 /** Without user, password and query. */

@@ -139,7 +139,7 @@ export default [
     what: "T1: nobody changes what is done in another principal's name, operators neither",
     test: 'schedule-kinds.workers.test.ts',
     only: 'puts no words',
-    file: 'src/features/schedules/routes/edit.ts',
+    file: 'src/features/schedules/routes/make.ts',
     find: 'if (view.asker.principal !== asker.principal)',
     replace: 'if (view.asker.principal === undefined)',
   },

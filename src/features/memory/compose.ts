@@ -4,13 +4,17 @@ import type { Rotation } from '#features/access/types/secrets.ts'
 import { createKnowledgeStore } from './knowledge/knowledge-store.ts'
 import { createKnowledgeTools, type KnowledgeToolDeps } from './knowledge/knowledge-tool.ts'
 import { createDocumentReader } from './knowledge/read-document.ts'
-import { createMemoryGateway, type MemoryGatewayDeps } from './long-term/memory-gateway.ts'
+import {
+  createMemoryGateway,
+  type MemoryGatewayDeps,
+  redacted,
+  joinRotations,
+  rotateKeys,
+} from './long-term/memory-gateway.ts'
 import type { NoteStoreDeps } from './long-term/note-book.ts'
 import { createNoteStore } from './long-term/note-store.ts'
-import { redacted } from './long-term/redacted.ts'
 import { createRunMemory, type RunMemoryDeps } from './long-term/run-memory.ts'
 import type { NoteStorage } from './long-term/note-rows.ts'
-import { joinRotations, rotateKeys } from './long-term/rotate-keys.ts'
 import { createProvided } from './provided.ts'
 import { createPromptStore } from './prompt-store.ts'
 import { createScratchpad } from './scratchpad.ts'

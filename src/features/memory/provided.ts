@@ -7,16 +7,16 @@ import type {
 } from '#features/record/types/knowledge.ts'
 import { labelFrom, labelSchema, type Label } from '#contracts/label.ts'
 import { placeOf } from '#features/plugins/types/memory.ts'
-import {
-  type MemoryAnswer,
-  type MemoryGateway,
-  type MemoryRequest,
-  type MemoryScope,
-  type NotePlace,
+import type {
+  MemoryAnswer,
+  MemoryGateway,
+  MemoryRequest,
+  MemoryScope,
+  NotePlace,
 } from '#contracts/long-term.ts'
 import type { AskProvider, ProvidedAnswer } from '#contracts/provider.ts'
 import type { providedAnswers } from '#runtime/kernel/types/provider-answers.ts'
-import { checkNote } from './long-term/check-note.ts'
+import { checkNote } from './long-term/add-notes.ts'
 
 type Kind = keyof typeof providedAnswers
 interface Asked {

@@ -9,9 +9,16 @@ import { defaultListLimit } from '#platform/routes/queries.ts'
 import { operators, talkers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { count, text } from '#platform/routes/shapes.ts'
-import { forgetQuotes, type ForgetQuotesDeps } from './routes/forget-quotes.ts'
-import { changeableAt, memoryAt, tellMemory, type MemoryDeps } from './routes/notes.ts'
-import { placesOf, scopeIn } from './routes/places.ts'
+import {
+  forgetQuotes,
+  type ForgetQuotesDeps,
+  changeableAt,
+  memoryAt,
+  tellMemory,
+  type MemoryDeps,
+  placesOf,
+  scopeIn,
+} from './routes/notes.ts'
 import {
   addNotesRequest,
   editNoteRequest,

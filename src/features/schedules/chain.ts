@@ -2,6 +2,7 @@ import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import { joinLabels, labelFrom, type Label } from '#contracts/label.ts'
 import type { Schedule, Wanted, When } from '#runtime/session/types/schedule.ts'
+import type { ScheduleRows } from './rows.ts'
 
 export const isWanted = (when: When): when is Wanted => 'event' in when
 
@@ -65,4 +66,26 @@ export function heardLabel(
     label,
     labelFrom(`event ${name}`, { integrity, confidentiality: label.confidentiality }),
   ])
+}
+
+/** The pattern of all that the emitter of an event emits. */
+export const allOf = (name: string): string => `${name.slice(0, name.indexOf('.'))}.*`
+
+/** So long the stops of one reason are one. */
+export const hourMs = 3_600_000
+
+/**
+ * Counts an event that begins no run with those before it: behind a full queue each would add a row to the history
+ * and a row to the record, as long as events come in.
+ *
+ * @returns False for the first of its hour and reason, which becomes an event.
+ */
+export function countStop(
+  rows: ScheduleRows,
+  { id, reason, nowMs }: { readonly id: string; readonly reason: string; readonly nowMs: number },
+): boolean {
+  const first = rows.skippedSince(id, reason, nowMs - hourMs)
+  if (!first) return false
+  rows.putSlot({ ...first, count: (first.count ?? 1) + 1 }, undefined)
+  return true
 }

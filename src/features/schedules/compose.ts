@@ -1,26 +1,26 @@
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import { createAgentSchedules } from './agent-schedules.ts'
-import { createEventBus, createMissedEvents } from './bus.ts'
+import {
+  createAgentSchedules,
+  createPluginSchedules,
+  createPluginSubscriptions,
+} from './plugin-schedules.ts'
+import {
+  createEventBus,
+  createMissedEvents,
+  createScheduleGateway,
+  type GatewayDeps,
+  createGlance,
+  createWatchdog,
+} from './gateway.ts'
 import { createDeliver, type DeliverDeps } from './deliver.ts'
-import { createScheduleGateway, type GatewayDeps } from './gateway.ts'
 import { createScheduleHosts, type HostDeps } from './host.ts'
-import { createPluginSchedules, type PluginSchedulesDeps } from './plugin-schedules.ts'
-import { createPluginSubscriptions, type PluginSubscriptionsDeps } from './plugin-subscriptions.ts'
 import { createScheduleTools, toolOwner } from './tools.ts'
-import { createGlance, createWatchdog, type WatchdogDeps } from './watchdog.ts'
 
 export interface ScheduleParts
-  extends
-    Pick<HostDeps, 'clock' | 'checkUrl'>,
-    Pick<DeliverDeps, 'send'>,
-    GatewayDeps,
-    Pick<WatchdogDeps, 'onFault'> {
-  readonly index: HostDeps['index'] &
-    WatchdogDeps['index'] &
-    PluginSchedulesDeps['index'] &
-    PluginSubscriptionsDeps['index'] &
-    Pick<ScheduleIndex, 'wanting' | 'agentsBehind' | 'agentSettled'>
+  extends Pick<HostDeps, 'clock' | 'checkUrl'>, Pick<DeliverDeps, 'send'>, GatewayDeps {
+  readonly onFault: (error: unknown) => void
+  readonly index: ScheduleIndex
   readonly sessions: {
     readonly gateway: HostDeps['sessions']
     readonly entry: Pick<HostDeps, 'submitAs'>

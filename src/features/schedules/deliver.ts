@@ -11,7 +11,7 @@ import type { StepDeps } from './step.ts'
 import { toNotice } from './told.ts'
 
 export interface DeliverDeps {
-  readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly gateway: ScheduleGateway
   readonly submitAs: SubmitAs
   readonly send: Send
   readonly snapshot: () => Promise<PluginSnapshot>

@@ -2,18 +2,15 @@ import { defined } from '#contracts/defined.ts'
 import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import { maxTtlMs } from '#contracts/event-bus.ts'
 import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
-import { follow, heardLabel, isMatch, isWanted, visibilityOf } from './chain.ts'
+import { follow, heardLabel, isMatch, isWanted, visibilityOf, countStop } from './chain.ts'
 import type { FiringDeps } from './firing.ts'
 import { freeMoment, type VerbParts, type Verbs } from './verbs.ts'
 import { keepSlots } from './keeper.ts'
 import { leaveOfDay, maxQueued } from './settle.ts'
-import { countStop } from './stops.ts'
 import { nothingSpent, stoppedEvents } from './told.ts'
 
 /** The share of a subscription's limits that one principal's events may use, other than its owner's. */
 const sharers = 4
-
-export interface HearParts extends VerbParts, Pick<FiringDeps, 'mayBegin'> {}
 
 /** Longer than any event may still begin a run: an event that is delivered again after that begins none. */
 const keepHeardMs = maxTtlMs + 86_400_000
@@ -29,7 +26,7 @@ export function createHear({
   nowMs,
   wake,
   mayBegin,
-}: HearParts): Verbs['hear'] {
+}: VerbParts & Pick<FiringDeps, 'mayBegin'>): Verbs['hear'] {
   const maySee = async (one: Schedule, event: Emitted): Promise<boolean> => {
     const { asker, spec } = one
     const visibility = isWanted(spec.when) ? visibilityOf(one, spec.when, event) : 'no'

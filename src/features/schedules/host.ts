@@ -17,7 +17,6 @@ import {
 } from './verbs.ts'
 import type { ForgottenText } from '#runtime/session/types/session-api.ts'
 import {
-  type ForgottenSlot,
   type HeardOfPerson,
   scheduleJob,
   type CreateScheduleHost,
@@ -42,7 +41,7 @@ const changesOf = (spec: ScheduleSpec, was: ScheduleSpec): string =>
 export function createEditVerbs(
   { rows, keeper, storage, nowMs, checkUrl, wake }: VerbParts,
   verbs: Pick<Verbs, 'pause' | 'resume' | 'remove'>,
-): Pick<Verbs, 'edit' | 'ofAgent'> {
+) {
   const find = findIn(rows)
   return {
     edit({ spec, was, asker, by, isDryRun, ...asked }) {
@@ -85,7 +84,7 @@ export function createEditVerbs(
       for (const { id } of meant) await verbs[does]({ id, by, reason: agentArchived })
       return { changed: meant.length }
     },
-  }
+  } satisfies Partial<Verbs>
 }
 
 /**
@@ -106,9 +105,8 @@ function toHeard(slot: Slot, schedule: Schedule | undefined): HeardOfPerson {
   const isShared = spec?.session !== undefined || spec?.heartbeat === true
   const { payload = {} } = cause ?? {}
   const deliver = spec?.deliver
-  const place: ForgottenSlot = { schedule: slot.schedule, slotMs }
   return {
-    slot: place,
+    slot: { schedule: slot.schedule, slotMs },
     // A slot without its schedule has no owner to look up; such rows go with their schedule.
     asker: schedule?.asker.principal ?? '',
     texts: [...valuesIn(payload), text, checked]

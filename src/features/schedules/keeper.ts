@@ -3,7 +3,7 @@ import { errorMessage } from '#contracts/errors.ts'
 import type { Incident } from '#runtime/session/types/principal.ts'
 import type { ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { Schedule, Slot } from '#runtime/session/types/schedule.ts'
-import type { ScheduleRows, ScheduleStorage, Untold } from './rows.ts'
+import type { ScheduleRows, Transactions, Untold } from './rows.ts'
 import { settleDue } from './settle.ts'
 import { jitterOf } from './slots.ts'
 import { createStep, type StepDeps } from './step.ts'
@@ -25,28 +25,10 @@ const maxRounds = 4
 /** A schedule under way is due again after so long, so that the watchdog notices a lost alarm. */
 const watchedMs = 15 * 60_000
 
-/** The work of an object's schedules: settles, begins, checks, delivers and publishes the slots that are due. */
-export interface Keeper {
-  /** Settles the slots that are due. Synchronous: in one transaction with the reads and writes around it. */
-  readonly settle: (
-    schedule: Schedule,
-    how?: { /** Without jitter: a slot that is due gets its row at once. */ readonly isNow: true },
-  ) => Schedule
-  /** All that is to be done now. Never throws. */
-  readonly look: () => Promise<void>
-  /** When there is something to do next. */
-  readonly nextMs: () => number | undefined
-  /** When a schedule is due next, jitter included; absent if it is not, or waits for its own firings. */
-  readonly dueMs: (schedule: Schedule) => number | undefined
-  /** A further firing, now or once those before have ended. */
-  readonly enqueue: (slot: Slot) => void
-}
+export type Keeper = ReturnType<typeof createKeeper>
 
-export function createKeeper(
-  rows: ScheduleRows,
-  storage: Pick<ScheduleStorage, 'transactionSync'>,
-  deps: KeeperDeps,
-): Keeper {
+/** The work of an object's schedules: settles, begins, checks, delivers and publishes the slots that are due. */
+export function createKeeper(rows: ScheduleRows, storage: Transactions, deps: KeeperDeps) {
   const { clock, sha256 } = deps
   const now = () => clock.nowMs()
   const step = createStep(rows, storage, deps)
@@ -56,7 +38,12 @@ export function createKeeper(
   const add = (slot: Slot, open: number): boolean =>
     rows.addSlot(slot, slot.state === 'queued' && open === 0 ? now() : undefined)
 
-  const settle: Keeper['settle'] = (schedule, how) => {
+  /**
+   * Settles the slots that are due. Synchronous: in one transaction with the reads and writes around it.
+   *
+   * @param how.isNow Without jitter: a slot that is due gets its row at once.
+   */
+  const settle = (schedule: Schedule, how?: { readonly isNow: true }): Schedule => {
     const { id } = schedule
     const open = rows.open(id)
     const late = how?.isNow ? () => 0 : jitter(schedule)
@@ -74,6 +61,7 @@ export function createKeeper(
     return rows.put(moved, missedEvents(schedule, due.verdicts, now()))
   }
 
+  /** When a schedule is due next, jitter included; absent if it is not, or waits for its own firings. */
   const dueMs = (schedule: Schedule): number | undefined => {
     const { nextMs, paused } = schedule
     if (nextMs === undefined || paused) return undefined
@@ -104,8 +92,10 @@ export function createKeeper(
   return {
     settle,
     dueMs,
-    enqueue: (slot) => void add(slot, rows.open(slot.schedule).length),
-    async look() {
+    /** A further firing, now or once those before have ended. */
+    enqueue: (slot: Slot): void => void add(slot, rows.open(slot.schedule).length),
+    /** All that is to be done now. Never throws. */
+    async look(): Promise<void> {
       try {
         for (const one of rows.schedules())
           if (!one.paused) storage.transactionSync(() => settle(one))
@@ -123,6 +113,7 @@ export function createKeeper(
         })
       }
     },
+    /** When there is something to do next. */
     nextMs() {
       const dues = rows.schedules().map((one) => dueMs(one) ?? Infinity)
       const tellMs = rows.untold(1).length > 0 ? Math.max(tellAtMs, now()) : Infinity

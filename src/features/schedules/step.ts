@@ -1,8 +1,13 @@
 import { defined } from '#contracts/defined.ts'
-import { keeperOf } from '#runtime/session/types/schedule.ts'
-import type { DeliverTo, Schedule, Slot, SlotDelivery } from '#runtime/session/types/schedule.ts'
+import {
+  keeperOf,
+  type DeliverTo,
+  type Schedule,
+  type Slot,
+  type SlotDelivery,
+} from '#runtime/session/types/schedule.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { expired } from './chain.ts'
+import { expired, hourMs } from './chain.ts'
 import {
   beginRun,
   isCalledFor,
@@ -12,8 +17,7 @@ import {
   toChecked,
   type FiringDeps,
 } from './firing.ts'
-import type { ScheduleRows, ScheduleStorage } from './rows.ts'
-import { hourMs } from './stops.ts'
+import type { ScheduleRows, Transactions } from './rows.ts'
 import { afterSlot, leaveOfDay, today } from './settle.ts'
 import {
   changeEvent,
@@ -61,11 +65,7 @@ interface Changes {
   readonly end: (schedule: Schedule, slot: Slot) => void
 }
 
-function createChanges(
-  rows: ScheduleRows,
-  storage: Pick<ScheduleStorage, 'transactionSync'>,
-  now: () => number,
-): Changes {
+function createChanges(rows: ScheduleRows, storage: Transactions, now: () => number): Changes {
   return {
     end(schedule, slot) {
       const { id, spec } = schedule
@@ -108,7 +108,7 @@ function createChanges(
 /** The next thing that is to be done for a slot: begin it, ask for its run, look at it, deliver what it said. Never throws. */
 export function createStep(
   rows: ScheduleRows,
-  storage: Pick<ScheduleStorage, 'transactionSync'>,
+  storage: Transactions,
   deps: StepDeps,
 ): (slot: Slot) => Promise<void> {
   const now = () => deps.clock.nowMs()

@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
-import { refuseOfText } from './types/schedule-keeper.ts'
+import { refuseOfText } from './own-schedules.ts'
 import type { ScheduleGateway } from '#runtime/session/types/schedule-object.ts'
 import { toScheduleSpec, toWhen } from './types/schedule-spec.ts'
 import type { ScheduleView } from '#runtime/session/types/schedule.ts'
@@ -11,7 +11,7 @@ import type { Tool, ToolContext, ToolEntry, ToolFailure, ToolResult } from '#con
 import { idFrom } from './own-schedules.ts'
 
 export interface ScheduleToolDeps extends Pick<Sources, 'sha256' | 'clock'> {
-  readonly gateway: Pick<ScheduleGateway, 'ask'>
+  readonly gateway: ScheduleGateway
 }
 
 /** The prefix of their names; a plugin or server with an id of its own may not have it. */

@@ -4,7 +4,7 @@ import { OutboundError, type CheckUrl } from '#contracts/outbound.ts'
 import type { ScheduleVerb, ScheduleVerbs } from '#runtime/session/types/schedule-object.ts'
 import type { Schedule, ScheduleSpec, ScheduleView } from '#runtime/session/types/schedule.ts'
 import type { Keeper } from './keeper.ts'
-import type { ScheduleRows, ScheduleStorage } from './rows.ts'
+import type { ScheduleRows, Transactions } from './rows.ts'
 import { isWanted } from './chain.ts'
 import { nextSlot, nextSlots } from './slots.ts'
 import { changeEvent, maxNotices, nothingSpent } from './told.ts'
@@ -18,8 +18,8 @@ export type Verbs = {
 
 export interface VerbParts {
   readonly rows: ScheduleRows
-  readonly keeper: Pick<Keeper, 'settle' | 'enqueue'>
-  readonly storage: Pick<ScheduleStorage, 'transactionSync'>
+  readonly keeper: Keeper
+  readonly storage: Transactions
   readonly nowMs: () => number
   readonly checkUrl: CheckUrl
   /** There may be something to do sooner than was planned. */
@@ -31,7 +31,7 @@ const shownSlots = 5
 const maxKeyed = 100
 
 /** A unique timestamp after all slots; never a whole second, so that it cannot collide with a cron slot. */
-export function freeMoment(rows: Pick<ScheduleRows, 'slots'>, id: string, nowMs: number): number {
+export function freeMoment(rows: ScheduleRows, id: string, nowMs: number): number {
   const last = rows.slots(id, { limit: 1 })[0]?.slotMs ?? 0
   const next = Math.max(nowMs, last + 1)
   return next % 1_000 === 0 ? next + 1 : next
@@ -55,12 +55,7 @@ export const toView = (schedule: Schedule): ScheduleView => {
 }
 
 /** Verbs that only read: none of them moves a slot. */
-export function createReadVerbs({
-  rows,
-}: Pick<VerbParts, 'rows'>): Pick<
-  Verbs,
-  'list' | 'show' | 'history' | 'notices' | 'notify' | 'dismiss' | 'settings'
-> {
+export function createReadVerbs({ rows }: VerbParts) {
   const find = findIn(rows)
   return {
     list: ({ limit }) =>
@@ -72,10 +67,7 @@ export function createReadVerbs({
     show: (asked) => toView(find(asked)),
     history({ limit, beforeMs, state, ...asked }) {
       const { id } = find(asked)
-      return rows.slots(id, {
-        limit,
-        ...defined({ beforeMs, state }),
-      })
+      return rows.slots(id, { limit, ...defined({ beforeMs, state }) })
     },
     notices: ({ limit }) => rows.notices(limit),
     notify({ notice }) {
@@ -91,12 +83,9 @@ export function createReadVerbs({
       if (set?.timeZone !== undefined) rows.set('time_zone', set.timeZone)
       if (set?.language !== undefined) rows.set('language', set.language)
       const language = rows.setting('language')
-      return {
-        timeZone: rows.setting('time_zone') ?? 'UTC',
-        ...defined({ language }),
-      }
+      return { timeZone: rows.setting('time_zone') ?? 'UTC', ...defined({ language }) }
     },
-  }
+  } satisfies Partial<Verbs>
 }
 
 export const isLike = (one: unknown, other: unknown) =>
@@ -150,11 +139,7 @@ export function createChangeVerbs({
         )
       const day = { day: '', runs: 0, tokens: 0, costNanoUsd: 0 }
       const made = { id, owner, asker, spec, createdAtMs: atMs, failures: 0, day }
-      const schedule: Schedule = {
-        ...made,
-        ...defined({ nextMs }),
-        version: 0,
-      }
+      const schedule: Schedule = { ...made, ...defined({ nextMs }), version: 0 }
       if (isDryRun) return toView(schedule)
       return changed(rows.put(schedule, [changeEvent('schedule_added', schedule, { ...by, atMs })]))
     },
@@ -191,14 +176,8 @@ export function createChangeVerbs({
         .find((slot) => key !== undefined && slot.asked?.key === key)
       if (known) return known
       const slotMs = freeMoment(rows, id, nowMs())
-      const about = defined({ key })
-      const slot = {
-        schedule: id,
-        slotMs,
-        state: 'queued',
-        asked: about,
-        ...nothingSpent,
-      } as const
+      const asked = defined({ key })
+      const slot = { schedule: id, slotMs, state: 'queued', asked, ...nothingSpent } as const
       keeper.enqueue(slot)
       wake()
       return slot

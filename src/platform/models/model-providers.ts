@@ -6,11 +6,13 @@ import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
-import { generateWithFallback } from './selection/fallback.ts'
-import { createModelRegistry } from './selection/model-registry.ts'
-import { createModelSelector } from './selection/model-selector.ts'
-import { createPriorityList, namesIn } from './selection/priority-list.ts'
-import { createProviderHealth, type Target } from './selection/provider-health.ts'
+import { generateWithFallback, createProviderHealth, type Target } from './selection/fallback.ts'
+import {
+  createModelRegistry,
+  createModelSelector,
+  createPriorityList,
+  namesIn,
+} from './selection/model-selector.ts'
 import { createBackends, type BackendDeps } from './registered-backends.ts'
 
 /** A model call is not made with less room for its answer than this, or than what was asked for if that is less. */
@@ -180,3 +182,21 @@ export function createModelProviders(
 const maxKept = 500
 
 const idOf = ({ provider, model }: Target): string => `${provider}/${model}`
+
+interface ModelParts extends Omit<ModelProvidersDeps, 'sleep' | 'nowMs' | 'onFailed'> {
+  readonly config: { readonly models: ModelConfig; readonly isDevelopment: boolean }
+  readonly clock: Clock
+  readonly onFault: NonNullable<ModelProvidersDeps['onFailed']>
+}
+
+/** Every model that is configured, behind one provider. */
+export const composeModels = ({ config, clock, onFault, ...parts }: ModelParts) =>
+  createModelProviders(config.models, {
+    ...parts,
+    sleep: clock.sleep,
+    nowMs: clock.nowMs,
+    // In development a server's failure is printed to the terminal; on a deployment the record has it.
+    ...(config.isDevelopment && {
+      onFailed: (failure: Parameters<typeof onFault>[0]) => onFault(failure),
+    }),
+  })

@@ -3,16 +3,20 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Send } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { reservationFor, type TokenEstimator } from './estimate.ts'
-import { watchCall } from './openai/call-watch.ts'
+import {
+  reservationFor,
+  type TokenEstimator,
+  defaultTimeoutMs,
+  type BackendCall,
+  type ModelBackend,
+} from './estimate.ts'
+import { watchCall, requestOnce, type Translate } from './openai/request-once.ts'
 import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
 import { toModelError } from './openai/failures.ts'
-import { serviceOf, withOpaque } from './openai/opaque-service.ts'
+import { serviceOf, withOpaque } from './openai/opaque-fields.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
 import { createBodyWriter } from './openai/request-body.ts'
-import { requestOnce, type Translate } from './openai/request-once.ts'
-import { defaultTimeoutMs, type BackendCall, type ModelBackend } from './model-backend.ts'
 import { costOf, type PriceOf } from './prices.ts'
 
 export interface OpenAiProviderOptions {

@@ -1,9 +1,16 @@
 import type { Outbound } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { type TokenEstimator, createTokenEstimator } from './estimate.ts'
-import type { ModelBackend, RegisteredBackend } from './model-backend.ts'
+import type { ModelBackend, RegisteredBackend } from './estimate.ts'
 import { createOpenAiProvider, type OpenAiProviderOptions } from './openai-provider.ts'
-import { type PriceOf, firstPriceOf, givenPrices, readPriceFile, type WindowOf } from './prices.ts'
+import {
+  type PriceOf,
+  firstPriceOf,
+  givenPrices,
+  readPriceFile,
+  type WindowOf,
+  vendorOf,
+} from './prices.ts'
 import { createBindingFetch, type WorkersAi } from './workers-ai/binding-fetch.ts'
 import { fromWorkersAi } from './workers-ai/translate.ts'
 import type { ModelConfig, ModelServer, ModelCapabilities } from './types.ts'
@@ -11,7 +18,6 @@ import type { TokenPrice } from '#contracts/model.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import { createOfflineModel, offlineModelName } from './offline-model.ts'
 import { priceFile } from './price-data.ts'
-import { vendorOf } from './vendor-names.ts'
 import { workersAiModels } from './workers-ai/model-table.ts'
 
 /**

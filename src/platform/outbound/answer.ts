@@ -1,7 +1,78 @@
 import { OutboundError, type OutboundAnswer, type Redaction } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Deadline } from './deadline.ts'
-import { sizeText } from './size-text.ts'
+
+/** A body that knows whether it was taken whole. */
+export interface WatchedBody {
+  readonly body: ReadableStream<Uint8Array>
+  readonly isTaken: () => boolean
+}
+
+/**
+ * A text as a body of which the last byte is a piece of its own. The platform says "Network connection lost." of a
+ * refused connection and of a lost answer alike; but it takes the last piece only after the connection stands, TLS
+ * included, and the pieces before it are written. No server can have read a piece that was not taken.
+ */
+export function watchedBody(text: string): WatchedBody {
+  const bytes = new TextEncoder().encode(text)
+  const { readable, writable } = new FixedLengthStream(bytes.byteLength)
+  const writer = writable.getWriter()
+  let isTaken = false
+  // Each fails with the request, which says so itself.
+  writer.write(bytes.subarray(0, -1)).catch(() => {})
+  writer.write(bytes.subarray(-1)).then(
+    () => void (isTaken = true),
+    () => {},
+  )
+  writer.close().catch(() => {})
+  return { body: readable, isTaken: () => isTaken }
+}
+
+/** As a person reads it. */
+export const sizeText = (sizeBytes: number): string => `${sizeBytes / 1_048_576} MiB`
+
+/** The time of one request and its answer. */
+export interface Deadline {
+  /** Ends what is under way: when it is late, or when the caller says so. */
+  readonly signal: AbortSignal | undefined
+  /** The work's outcome; rejects with `late` as soon as the time is up. */
+  readonly within: <T>(work: Promise<T>) => Promise<T>
+  /** Why it is over before its end, if it is. */
+  readonly problem: (cause?: unknown) => OutboundError | undefined
+  /** Clears the timer: a timer that stays would keep an object awake. */
+  readonly end: () => void
+}
+
+/** Counts from now. Without a time only the caller's signal ends the request, and nothing is put in between. */
+export function startDeadline(
+  timeoutMs: number | undefined,
+  { sleep, signal }: { readonly sleep: Clock['sleep']; readonly signal: AbortSignal | undefined },
+): Deadline {
+  const aborted = (cause?: unknown) =>
+    signal?.aborted === true
+      ? new OutboundError('aborted', 'The request was aborted.', cause)
+      : undefined
+  if (timeoutMs === undefined)
+    return { signal, within: (work) => work, problem: aborted, end: () => {} }
+  const over = new AbortController()
+  const done = new AbortController()
+  const ended = signal ? AbortSignal.any([done.signal, signal]) : done.signal
+  const tooLate = () => new OutboundError('late', 'The request took too long.')
+  const late = new Promise<never>((_resolve, reject) => {
+    void sleep(timeoutMs, ended).then(() => {
+      if (ended.aborted) return
+      over.abort()
+      reject(tooLate())
+    })
+  })
+  // The caller may have stopped waiting.
+  late.catch(() => {})
+  return {
+    signal: signal ? AbortSignal.any([over.signal, signal]) : over.signal,
+    within: (work) => Promise.race([work, late]),
+    problem: (cause) => (over.signal.aborted ? tooLate() : aborted(cause)),
+    end: () => done.abort(),
+  }
+}
 
 /** A response, and its limits while it is read. */
 export interface Received {

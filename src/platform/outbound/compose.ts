@@ -1,10 +1,9 @@
 import type { Carrier, OpenHosts, Outbound } from '#contracts/outbound.ts'
 import type { ReadImage } from './types.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { checkAddress } from './address.ts'
+import { checkAddress, createSend } from './send.ts'
 import { createImageReader } from './image-reader.ts'
-import { createSend } from './send.ts'
-import { watchedBody } from './watched-body.ts'
+import { watchedBody } from './answer.ts'
 
 export interface OutboundParts {
   readonly config: { readonly isDevelopment: boolean }

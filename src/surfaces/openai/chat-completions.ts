@@ -7,15 +7,14 @@ import {
 import { type History, invalid, type Said, toHistory } from './history.ts'
 import { type InlineImages, createInlineImages } from './inline-images.ts'
 import { checkAnswerable, type SaidPart, toSaidMessage, toSaidOutput } from './said-parts.ts'
-import { type ParsedRequest, toWork, type Work } from './work.ts'
+import { type ParsedRequest, toWork, type Work, type OpenaiDeps } from './work.ts'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { OpenaiDeps } from './deps.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import { brokenOff } from '#platform/routes/event-stream.ts'
 import { jsonResponse } from '#platform/routes/answer.ts'
 import { fullName } from '#platform/routes/targets.ts'
-import { createChatStream } from './chat-stream.ts'
 import {
+  createChatStream,
   type CompletionHead,
   faultOf,
   toCallingCompletion,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { OpenaiDeps } from './deps.ts'
+import type { OpenaiDeps } from './work.ts'
 import { agentNames, modelListings, noSuchModel, type Asker } from '#platform/routes/targets.ts'
 import { talkers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'

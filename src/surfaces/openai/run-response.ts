@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
-import type { OpenaiDeps } from './deps.ts'
+import type { OpenaiDeps, Work } from './work.ts'
 import {
   type OpenedStream,
   openStream,
@@ -12,7 +12,6 @@ import {
 import { eventStreamResponse, replayed } from '#platform/routes/answer.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import type { PlaceInSession } from './wire-ids.ts'
-import type { Work } from './work.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
 /** A response that was read whole. */

@@ -7,14 +7,13 @@ import type { ModelParameters } from '#contracts/model.ts'
 import type { Principal } from '#contracts/operations.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { RunOutcome } from '#runtime/session/types/session-view.ts'
-import type { StartedStream } from '#runtime/session/types/session-api.ts'
+import type { StartedStream, SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
-import type { Ask, Submitted } from '#runtime/session/types/session-entry.ts'
+import type { Ask, Submitted, SessionEntry } from '#runtime/session/types/session-entry.ts'
 import { notingBegun } from '#runtime/session/requests/open-session.ts'
-import type { OpenaiDeps } from './deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
 import { toParameters } from '#platform/routes/limits.ts'
-import { resolveTarget } from '#platform/routes/targets.ts'
+import { resolveTarget, type Targets } from '#platform/routes/targets.ts'
 import {
   chooseTools,
   type ClientTool,
@@ -25,7 +24,32 @@ import {
 import type { History } from './history.ts'
 import { carryOut, type Plan, planAfter, planAlone, planIn } from './plan.ts'
 import type { PlaceInSession } from './wire-ids.ts'
-import type { RequestContext } from '#platform/routes/request.ts'
+import type { RequestContext, OnFault } from '#platform/routes/request.ts'
+import type { ReadImage } from '#platform/outbound/types.ts'
+import type { RequestLimits } from '#features/access/types/request-limits.ts'
+import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
+import type { ToldAnswers } from '#features/policy/types.ts'
+import type { GoneClient } from '#platform/routes/types.ts'
+import type { DeploymentLog } from '#contracts/event.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+/** The dependencies of the routes of `/v1`. */
+export interface OpenaiDeps extends Targets {
+  readonly agents: Targets['agents'] & Pick<AgentDirectory, 'listRunnable' | 'toolNames'>
+  readonly sessions: SessionGateway
+  readonly entry: SessionEntry
+  readonly limits: Pick<RequestLimits, 'newSession'>
+  /** The labels of earlier answers to clients of `/v1`. */
+  readonly toldAnswers: Pick<ToldAnswers, 'labelled'>
+  /** Absent where every model server may be given addresses. */
+  readonly readImage?: ReadImage | undefined
+  readonly deploymentLog: DeploymentLog
+  readonly sources: Sources
+  /** Kept alive with `waitUntil` where the platform has it. */
+  readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
+  /** Gets what a caller never sees. */
+  readonly onFault?: OnFault
+}
 
 /** A request of either API as its parser has read it. */
 export interface ParsedRequest {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { runLimits } from '#contracts/limits.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal, SessionIndex, SessionListing } from '#contracts/operations.ts'
@@ -14,7 +15,6 @@ import {
   runListing,
   runView,
 } from '#runtime/session/requests/run-replies.ts'
-import { changedLimits } from './types.ts'
 import { sessionReaders, talkers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { count, text } from '#platform/routes/shapes.ts'
@@ -38,6 +38,12 @@ import {
   runRequest,
 } from '#runtime/session/requests/run-requests.ts'
 import { startRun, type StartDeps } from './start-run.ts'
+
+/** Limits of a run under way: they replace limits of an agent's author, so they end where those do. */
+const changedLimits = runLimits.extend({
+  maxDepth: z.int().min(0).max(16).optional(),
+  maxConcurrency: z.int().min(1).max(64).optional(),
+})
 
 interface RunListDeps {
   readonly sessions: SessionGateway

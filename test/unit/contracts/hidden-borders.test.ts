@@ -3,10 +3,12 @@ import { agentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { onDemandDefinition } from '../../../src/features/agents/types.ts'
 import { agentRequest } from '#features/agents/routes/requests.ts'
 import { addKeyRequest } from '#features/access/routes/requests.ts'
-import { scheduleChange } from '../../../src/features/schedules/types/schedule-requests.ts'
+import {
+  scheduleChange,
+  subscriptionRequest,
+} from '../../../src/features/schedules/types/schedule-requests.ts'
 import { scheduleRequest } from '#contracts/schedule-requests.ts'
 import { setExposedRequest, setPolicyRequest } from '#features/policy/routes/requests.ts'
-import { subscriptionRequest } from '../../../src/features/schedules/types/subscription-requests.ts'
 import { checkBundle } from '../../../src/features/plugins/admission/parse-bundle.ts'
 
 const tag = 'Be kind.\u{e0049}'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { scheduleRequest } from '../../../src/contracts/schedule-requests.ts'
-import { subscriptionRequest } from '../../../src/features/schedules/types/subscription-requests.ts'
+import { subscriptionRequest } from '../../../src/features/schedules/types/schedule-requests.ts'
 import { parseFields } from '../../../src/platform/routes/validate.ts'
 
 const moment = '2026-12-24T18:00:00+01:00'

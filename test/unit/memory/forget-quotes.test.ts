@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { forgetQuotes } from '../../../src/features/memory/routes/forget-quotes.ts'
+import { forgetQuotes } from '../../../src/features/memory/routes/notes.ts'
 
 /** Sessions that answer so: `busy` is at work, `gone` was deleted, any other has a quote. */
 function world(answers: Readonly<Record<string, 'busy' | 'gone' | 'broken' | 'quotes'>>) {

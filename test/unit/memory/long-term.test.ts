@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { joinLabels, labelFrom, saidLabel } from '../../../src/contracts/label.ts'
 import type { LongTermMemory, NewNote, NotePlace } from '../../../src/contracts/long-term.ts'
 import { createRedactor } from '../../../src/features/record/redactor.ts'
-import { redacted } from '../../../src/features/memory/long-term/redacted.ts'
+import { redacted } from '../../../src/features/memory/long-term/memory-gateway.ts'
 import { createNoteStorage, createTestNotes } from '../../fakes/long-term.ts'
 import { masterKeyOf } from '../../fakes/secrets.ts'
 

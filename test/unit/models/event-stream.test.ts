@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createEventDecoder,
   type StreamEvent,
-} from '../../../src/platform/models/openai/event-stream.ts'
+} from '../../../src/platform/models/openai/request-once.ts'
 
 const utf8 = new TextEncoder()
 

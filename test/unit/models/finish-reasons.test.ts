@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { reasonsOf } from '../../../src/platform/models/openai/finish-reason.ts'
+import { reasonsOf } from '../../../src/platform/models/openai/reply-assembly.ts'
 import { ask, bothWays, chunk, done, ended, event, resets, text, whole } from './replies.ts'
 
 const empty = (content: string) => chunk({ content }, '')

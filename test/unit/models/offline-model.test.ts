@@ -4,8 +4,7 @@ import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
-import { createOfflineModel } from '../../../src/platform/models/offline-model.ts'
-import { signature } from '../../../src/platform/models/offline/answer.ts'
+import { createOfflineModel, signature } from '../../../src/platform/models/offline-model.ts'
 import { callOptions } from './call-options.ts'
 
 const tool = (

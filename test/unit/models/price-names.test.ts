@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { priceFile } from '../../../src/platform/models/price-data.ts'
-import { readPriceFile, type PriceFile } from '../../../src/platform/models/prices.ts'
-import { vendorOf } from '../../../src/platform/models/vendor-names.ts'
+import { readPriceFile, type PriceFile, vendorOf } from '../../../src/platform/models/prices.ts'
 
 const file: PriceFile = {
   repository: 'some/list',

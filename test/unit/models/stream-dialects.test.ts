@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cpuMs } from '../../fakes/cpu-ms.ts'
-import { createEventDecoder } from '../../../src/platform/models/openai/event-stream.ts'
+import { createEventDecoder } from '../../../src/platform/models/openai/request-once.ts'
 import { ask, chunk, done, ended, event, resets, text, whole } from './replies.ts'
 
 const json = 'application/json'

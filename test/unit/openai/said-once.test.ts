@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { StreamItem, ToldEvent } from '#contracts/event.ts'
-import { createChatStream } from '../../../src/surfaces/openai/chat-stream.ts'
+import { createChatStream } from '../../../src/surfaces/openai/chat-response.ts'
 import { createFold } from '../../../src/surfaces/openai/fold.ts'
 import { createResponseView } from '../../../src/surfaces/openai/responses/response-view.ts'
 import { toldEvent } from '../../fakes/events.ts'

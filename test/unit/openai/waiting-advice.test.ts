@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '#contracts/event.ts'
-import { createChatStream } from '../../../src/surfaces/openai/chat-stream.ts'
+import { createChatStream } from '../../../src/surfaces/openai/chat-response.ts'
 import { createResponseView } from '../../../src/surfaces/openai/responses/response-view.ts'
 import { toldEvent } from '../../fakes/events.ts'
 import { finished, resultOf, testRun } from '../../fakes/http-deps.ts'

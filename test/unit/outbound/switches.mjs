@@ -4,7 +4,7 @@ export default [
     name: 'outside-leads-outside',
     what: 'T16: what the operator set outside leads nobody into a private network',
     test: 'holes.test.ts',
-    file: 'src/platform/outbound/address.ts',
+    file: 'src/platform/outbound/send.ts',
     find: 'return url.hostname === set.hostname || !isPublicHost(set.hostname)',
     replace: 'return true',
   },

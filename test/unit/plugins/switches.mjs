@@ -4,7 +4,7 @@ export default [
     name: 'public-hosts-only',
     what: 'T5: no request reaches a host that is not public',
     test: 'capabilities/egress.test.ts',
-    file: 'src/platform/outbound/address.ts',
+    file: 'src/platform/outbound/send.ts',
     find: "if (!isPublicHost(url.hostname)) throw refused('a host that is not public')",
     replace: '',
   },

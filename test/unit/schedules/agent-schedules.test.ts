@@ -8,7 +8,7 @@ import type {
 } from '../../../src/runtime/session/types/schedule.ts'
 import type { ScheduledAgent } from '../../../src/runtime/session/types/agent-schedules.ts'
 import type { ScheduleGateway } from '../../../src/runtime/session/types/schedule-object.ts'
-import { createAgentSchedules } from '../../../src/features/schedules/agent-schedules.ts'
+import { createAgentSchedules } from '../../../src/features/schedules/plugin-schedules.ts'
 import { createScheduleHosts, type HostDeps } from '../../../src/features/schedules/host.ts'
 import { fromReply } from '../../../src/contracts/reply.ts'
 import { sha256 } from '../../fakes/kernel.ts'

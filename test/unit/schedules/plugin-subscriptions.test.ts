@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from '../../../src/runtime/session/types/schedule.ts'
-import { createPluginSubscriptions } from '../../../src/features/schedules/plugin-subscriptions.ts'
+import { createPluginSubscriptions } from '../../../src/features/schedules/plugin-schedules.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 type Deps = Parameters<typeof createPluginSubscriptions>[0]

@@ -44,7 +44,7 @@ export default [
     name: 'slot-one-row',
     what: 'F10: a slot that is there already is no second one',
     test: 'verbs.test.ts',
-    file: 'src/features/schedules/slot-rows.ts',
+    file: 'src/features/schedules/rows.ts',
     find: 'ON CONFLICT DO NOTHING RETURNING slot_ms',
     replace: 'ON CONFLICT DO UPDATE SET body = excluded.body RETURNING slot_ms',
   },

@@ -6,7 +6,7 @@ import type {
 } from '../../../src/runtime/session/types/schedule.ts'
 import { createKeeper, type KeeperDeps } from '../../../src/features/schedules/keeper.ts'
 import { createEditVerbs } from '../../../src/features/schedules/host.ts'
-import { checkAddress } from '../../../src/platform/outbound/address.ts'
+import { checkAddress } from '../../../src/platform/outbound/send.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/features/schedules/rows.ts'
 import { jitterOf } from '../../../src/features/schedules/slots.ts'
 import { createChangeVerbs } from '../../../src/features/schedules/verbs.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createGlance, createWatchdog } from '../../../src/features/schedules/watchdog.ts'
+import { createGlance, createWatchdog } from '../../../src/features/schedules/gateway.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'
 
 describe('a glance beside a request', () => {

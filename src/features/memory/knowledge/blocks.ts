@@ -1,10 +1,68 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { maxParts } from '../types.ts'
-import { type PassageSpot } from '#features/record/types/knowledge.ts'
-import { createCount, type Count } from './count.ts'
+import type { PassageSpot } from '#features/record/types/knowledge.ts'
 import { createFence } from './fence.ts'
-import { columnsOf, isDelimiterRow, linesOf } from './lines.ts'
+
+/** Counts what a document is made of, and stops its reader at a limit that the error names. */
+interface Count {
+  /** Throws `request_invalid`. */
+  readonly add: () => void
+}
+
+/** At most so many of what a field has. */
+export function createCount(param: string, most: number, what: string): Count {
+  let count = 0
+  return {
+    add(): void {
+      count += 1
+      if (count <= most) return
+      const message = `${param}: has more than ${most.toLocaleString('en')} ${what}: send it in parts.`
+      throw new IsolaError('request_invalid', message, { param })
+    },
+  }
+}
+
+/** A line of a text, without its line end. */
+interface Line {
+  readonly line: string
+  /** From 0. */
+  readonly at: number
+  /** Where it begins in the text, in characters. */
+  readonly from: number
+}
+
+/** The lines one by one: a long text is never held twice. */
+function* linesOf(text: string): Generator<Line> {
+  const ends = /\r\n?|\n/g
+  let [at, from] = [0, 0]
+  for (let end = ends.exec(text); end; end = ends.exec(text)) {
+    yield { line: text.slice(from, end.index), at, from }
+    from = ends.lastIndex
+    at += 1
+  }
+  yield { line: text.slice(from), at, from }
+}
+
+/** Whether a line is the row below a table's header (`| --- | :-: |`), also within a quote. */
+const isDelimiterRow = (line: string): boolean =>
+  /^[>|:\- \t]+$/.test(line) &&
+  line.includes('|') &&
+  cellsOf(line).every((cell) => /^:?-+:?$/.test(cell.trim()))
+
+/** The number of cells of a row. */
+const columnsOf = (line: string): number => cellsOf(line).length
+
+/** The texts between the pipes of a row; an escaped pipe is text. */
+function cellsOf(line: string): readonly string[] {
+  const row = line
+    .replace(/^[> \t]*/, '')
+    .trimEnd()
+    .replaceAll('\\|', '\\ ')
+  const from = row.startsWith('|') ? 1 : 0
+  return row.slice(from, row.length > 1 && row.endsWith('|') ? -1 : undefined).split('|')
+}
 
 /** A paragraph, list, table or piece of code, with where it is. */
 export interface Block extends PassageSpot {

@@ -2,7 +2,7 @@ import type { NotePlace } from '#contracts/long-term.ts'
 import { tablesMark } from '#contracts/objects.ts'
 import type { NoteStorage } from '../long-term/note-rows.ts'
 import type { DocumentInfo, NewPassage } from '#features/record/types/knowledge.ts'
-import type { IndexedNote } from '../long-term/indexed-note.ts'
+import type { IndexedNote } from '../long-term/note-words.ts'
 import {
   createNoteBook,
   isIn,

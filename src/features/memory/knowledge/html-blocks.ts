@@ -7,8 +7,8 @@ import {
   type Block,
   type Pause,
   type ReadBlocks,
+  createCount,
 } from './blocks.ts'
-import { createCount } from './count.ts'
 import { isHidden, type Attributes } from './hidden-html.ts'
 
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))

@@ -9,7 +9,7 @@ import type {
   KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
 import type { NotePlace } from '#contracts/long-term.ts'
-import type { IndexedNote } from '../long-term/indexed-note.ts'
+import type { IndexedNote } from '../long-term/note-words.ts'
 import {
   isIn,
   toScope,

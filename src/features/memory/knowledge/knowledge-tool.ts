@@ -1,13 +1,47 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { citationOf } from '../types.ts'
-import { type KnowledgeGateway } from '#features/record/types/knowledge.ts'
+import type { KnowledgeGateway, FoundPassage } from '#features/record/types/knowledge.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/agent-manifest.ts'
-import { labelFrom } from '#contracts/label.ts'
+import { labelFrom, joinLabels, type Label } from '#contracts/label.ts'
 import { memoryScopes, type MemoryScope } from '#contracts/long-term.ts'
 import type { Tool, ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { labelOfPassages, searchPassages } from './search-passages.ts'
+import { placeOf } from '#features/plugins/types/memory.ts'
+
+/** Whose documents are searched, and how many passages are wanted. */
+interface PassagesWanted {
+  readonly principal: string
+  readonly agent: string
+  readonly scopes: readonly MemoryScope[]
+  readonly query: string
+  readonly limit: number
+}
+
+/**
+ * The best passages of all scopes that an agent reaches, from its principal's object and the deployment's.
+ */
+export async function searchPassages(
+  gateway: KnowledgeGateway,
+  { principal, agent, scopes, query, limit }: PassagesWanted,
+): Promise<readonly FoundPassage[]> {
+  const asked = { verb: 'search', query, limit } as const
+  const places = scopes
+    .filter((scope) => scope !== 'deployment')
+    .map((scope) => placeOf(scope, agent))
+  const answers = await Promise.all([
+    ...(places.length > 0 ? [gateway.ofPrincipal(principal)({ ...asked, places })] : []),
+    ...(scopes.includes('deployment') ? [gateway.ofDeployment()(asked)] : []),
+  ])
+  return answers
+    .flatMap(({ passages = [] }) => passages)
+    .toSorted((one, other) => other.score - one.score)
+    .slice(0, limit)
+}
+
+/** The label of these passages together. */
+export const labelOfPassages = (passages: readonly FoundPassage[]): Label =>
+  joinLabels([labelFrom('knowledge', { integrity: 'data' }), ...passages.map(({ label }) => label)])
 
 export interface KnowledgeToolDeps {
   readonly gateway: KnowledgeGateway
@@ -44,7 +78,7 @@ export function createKnowledgeTools(deps: KnowledgeToolDeps) {
       required: ['query'],
       additionalProperties: false,
     },
-    execute: (input, context) => search(input, context, deps),
+    execute: (input, context) => searchTool(input, context, deps),
   }
   const entry: ToolEntry = {
     tool,
@@ -61,7 +95,7 @@ export function createKnowledgeTools(deps: KnowledgeToolDeps) {
   return { id: toolOwner, entries: [entry], isExclusive: false, offers }
 }
 
-async function search(
+async function searchTool(
   { query, scope, limit = defaultLimit }: JsonObject,
   context: ToolContext,
   { gateway, settingsOf }: KnowledgeToolDeps,

@@ -1,9 +1,83 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { KnowledgeApi, MemoryApi, MemoryOwners } from '../types.ts'
 import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
-import type { MemoryGateway } from '#contracts/long-term.ts'
+import type { MemoryGateway, LongTermMemory, MemoryRequest, NewNote } from '#contracts/long-term.ts'
 import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
+import type { Rotation } from '#features/access/types/secrets.ts'
+
+type Redact = (text: string) => string
+
+/** Memory that keeps no secret which this deployment knows, for every writer (C5). */
+export const redacted = (gateway: MemoryGateway, redact: Redact): MemoryGateway => ({
+  ofPrincipal: (principal) => toRedacted(gateway.ofPrincipal(principal), redact),
+  ofDeployment: () => toRedacted(gateway.ofDeployment(), redact),
+})
+
+const toRedacted =
+  (memory: LongTermMemory, redact: Redact): LongTermMemory =>
+  (request) =>
+    memory(withoutSecrets(request, redact))
+
+function withoutSecrets(request: MemoryRequest, redact: Redact): MemoryRequest {
+  if (request.verb === 'add')
+    return { ...request, notes: request.notes.map((note) => cleared(note, redact)) }
+  if (request.verb === 'edit') return { ...request, change: cleared(request.change, redact) }
+  return request
+}
+
+const cleared = <One extends Partial<Pick<NewNote, (typeof told)[number]>>>(
+  note: One,
+  redact: Redact,
+): One => ({
+  ...note,
+  ...Object.fromEntries(
+    told.flatMap((field) => {
+      const value = note[field]
+      // A value that is no text is refused later, by the name of its field.
+      return typeof value === 'string' ? [[field, redact(value)]] : []
+    }),
+  ),
+})
+const told = ['text', 'speaker', 'caption', 'date'] as const
+
+type Reseal = (asked: {
+  readonly verb: 'reseal'
+}) => Promise<{ readonly key?: 'none' | 'current' | 'rotated' }>
+
+/**
+ * Seals the key of every object with notes or documents under the current master key, one after the other. A failure
+ * in one object does not hold up the others.
+ */
+export async function rotateKeys(
+  gateways: { readonly memory: MemoryGateway; readonly knowledge: KnowledgeGateway },
+  owners: MemoryOwners,
+): Promise<Rotation> {
+  let [rotated, current] = [0, 0]
+  const failed: { readonly name: string; readonly message: string }[] = []
+  const one = async (name: string, reseal: Reseal): Promise<void> => {
+    try {
+      const { key } = await reseal({ verb: 'reseal' })
+      if (key === 'rotated') rotated += 1
+      if (key === 'current') current += 1
+    } catch (error) {
+      failed.push({ name, message: `${name}: ${errorMessage(error)}` })
+    }
+  }
+  for (const [what, gateway] of Object.entries(gateways)) {
+    await one(`${what} of the deployment`, gateway.ofDeployment())
+    for (const principal of await owners.list())
+      await one(`${what} of ${principal}`, gateway.ofPrincipal(principal))
+  }
+  return { rotated, current, failed }
+}
+
+/** Both together. */
+export const joinRotations = (one: Rotation, other: Rotation): Rotation => ({
+  rotated: one.rotated + other.rotated,
+  current: one.current + other.current,
+  failed: [...one.failed, ...other.failed],
+})
 
 /** The objects that keep notes and documents: one for each principal, and one of the same class for the deployment. */
 export interface MemoryGatewayDeps {

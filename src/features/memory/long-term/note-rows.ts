@@ -1,8 +1,7 @@
 import type { NotePlace } from '#contracts/long-term.ts'
 import type { SealedSecret } from '#features/access/types/secrets.ts'
 import { tablesMark } from '#contracts/objects.ts'
-import type { IndexedNote } from './indexed-note.ts'
-import { packWords, unpackWords } from './note-words.ts'
+import { type IndexedNote, packWords, unpackWords } from './note-words.ts'
 
 type Value = string | number | ArrayBuffer | null
 type Row = Readonly<Record<string, Value>>

@@ -1,7 +1,6 @@
 import { joinLabels } from '#contracts/label.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import { addNotes, toWritten } from './add-notes.ts'
-import { checkNote } from './check-note.ts'
+import { addNotes, toWritten, checkNote } from './add-notes.ts'
 import {
   createNoteBook,
   isIn,

@@ -1,4 +1,4 @@
-import type { NewNote } from '#contracts/long-term.ts'
+import type { NewNote, NotePlace } from '#contracts/long-term.ts'
 
 /** How texts become words that are compared (the catalog's stemmer). */
 export interface WordReader {
@@ -16,6 +16,24 @@ export interface NoteWords {
   readonly weights: Float32Array
   /** All weights together. */
   readonly length: number
+}
+
+/** A note as the index knows it: nothing of it can be read. */
+export interface IndexedNote {
+  readonly row: number
+  readonly id: string
+  readonly place: NotePlace
+  /** A keyed hash of the conversation's name; 0 for a note without a conversation. */
+  readonly conversation: number
+  readonly words: NoteWords
+  readonly bytes: number
+  readonly updatedAtMs: number
+}
+
+/** A note that fits, and how well. */
+export interface IndexHit {
+  readonly note: IndexedNote
+  readonly score: number
 }
 
 /** Round figures, tuned on half of the conversations of bench/memory. */

@@ -1,5 +1,5 @@
 import type { NotePlace } from '#contracts/long-term.ts'
-import type { IndexedNote, IndexHit } from './indexed-note.ts'
+import type { IndexedNote, IndexHit } from './note-words.ts'
 
 /** FTS5's own constants. */
 const k1 = 1.2

@@ -15,7 +15,7 @@ import type {
 import { labelOf, type Message } from '#contracts/message.ts'
 import type { RememberedRun, RunMemory } from '#runtime/session/types/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { labelOfPassages, searchPassages } from '../knowledge/search-passages.ts'
+import { labelOfPassages, searchPassages } from '../knowledge/knowledge-tool.ts'
 
 /** The dependencies of memory around runs. */
 export interface RunMemoryDeps {

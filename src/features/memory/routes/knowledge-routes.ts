@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData, type DeploymentLog } from '#contracts/event.ts'
 import { citationOf, type ReadDocument } from '../types.ts'
-import {
-  type FoundPassage,
-  type KnowledgeGateway,
-  type KnowledgeStore,
+import type {
+  FoundPassage,
+  KnowledgeGateway,
+  KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
 import { labelFrom } from '#contracts/label.ts'
 import { placeOf } from '#features/plugins/types/memory.ts'
@@ -25,7 +25,7 @@ import {
   passagesQuery,
   putDocumentRequest,
 } from './knowledge-requests.ts'
-import { placesOf, scopeIn, type Where } from './places.ts'
+import { placesOf, scopeIn, type Where } from './notes.ts'
 
 interface KnowledgeDeps {
   readonly knowledge: KnowledgeGateway & { readonly read: ReadDocument }

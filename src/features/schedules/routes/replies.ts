@@ -1,17 +1,37 @@
 import * as z from 'zod'
+import { defined } from '#contracts/defined.ts'
+import { headOf } from '#contracts/cut.ts'
 import { atMs, count, object, text, usd, warnings } from '#platform/routes/shapes.ts'
-import { slotStates } from '#runtime/session/types/schedule.ts'
+import {
+  slotStates,
+  type Schedule,
+  type ScheduleView,
+  type Slot,
+} from '#runtime/session/types/schedule.ts'
 
 const when = z.union([
   z.object({ cron: text, timeZone: text }),
   z.object({ everyMs: count, anchorMs: atMs }),
   z.object({ atMs: z.array(atMs) }),
 ])
-const deliverTo = z.object({
-  to: z.enum(['none', 'principal', 'session', 'webhook']),
-  session: text.optional(),
-  url: text.optional(),
-})
+const paused = z.object({ atMs, reason: text, by: text }).optional()
+/** What bounds a schedule, and where its outcome goes. */
+const bounds = {
+  limits: object.optional(),
+  daily: z.object({ runs: count, tokens: count.optional(), costUsd: usd.optional() }),
+  stopAfterFailures: count,
+  deliver: z.object({
+    to: z.enum(['none', 'principal', 'session', 'webhook']),
+    session: text.optional(),
+    url: text.optional(),
+  }),
+}
+/** What has become of a schedule so far. */
+const standing = {
+  createdAtMs: atMs,
+  failures: count.describe('In a row.'),
+  today: z.object({ runs: count, tokens: count, costUsd: usd }),
+}
 
 export const schedule = z
   .object({
@@ -22,7 +42,7 @@ export const schedule = z
     principal: text.describe('In whose name it works.'),
     name: text,
     state: z.enum(['active', 'paused', 'over']).describe('`over`: it is never due again.'),
-    paused: z.object({ atMs, reason: text, by: text }).optional(),
+    paused,
     when,
     work: z.object({
       agent: text,
@@ -36,27 +56,33 @@ export const schedule = z
     notAfterMs: count.optional(),
     overlap: z.enum(['skip', 'queue']),
     jitterMs: count,
-    limits: object.optional(),
-    daily: z.object({ runs: count, tokens: count.optional(), costUsd: usd.optional() }),
-    stopAfterFailures: count,
-    deliver: deliverTo,
+    ...bounds,
     heartbeat: z.literal(true).optional(),
-    createdAtMs: atMs,
-    failures: count.describe('In a row.'),
-    today: z.object({ runs: count, tokens: count, costUsd: usd }),
+    ...standing,
     next: z.array(atMs).describe('Its next slots; to ask for them moves none.'),
   })
   .meta({ id: 'Schedule' })
 export const madeSchedule = schedule.extend({ warnings }).meta({ id: 'MadeSchedule' })
-export type ScheduleListing = z.infer<typeof schedule>
 
-const slotDelivery = z.object({
-  to: text,
-  state: z.enum(['waiting', 'delivered', 'failed']),
-  attempts: count,
-  error: text.optional(),
-  atMs: atMs.optional(),
-})
+/** The course of a firing. */
+const course = {
+  beganAtMs: atMs.optional(),
+  endedAtMs: atMs.optional(),
+  session: text.optional(),
+  run: text.optional(),
+  text: text.optional().describe('The beginning of what it said.'),
+  tokens: count,
+  costUsd: usd,
+  delivery: z
+    .object({
+      to: text,
+      state: z.enum(['waiting', 'delivered', 'failed']),
+      attempts: count,
+      error: text.optional(),
+      atMs: atMs.optional(),
+    })
+    .optional(),
+}
 
 export const slot = z
   .object({
@@ -64,17 +90,9 @@ export const slot = z
     state: z.enum(slotStates),
     reason: text.optional(),
     isManual: z.literal(true).optional().describe('Somebody asked for it, beside its slots.'),
-    beganAtMs: atMs.optional(),
-    endedAtMs: atMs.optional(),
-    session: text.optional(),
-    run: text.optional(),
-    text: text.optional().describe('The beginning of what it said.'),
-    tokens: count,
-    costUsd: usd,
-    delivery: slotDelivery.optional(),
+    ...course,
   })
   .meta({ id: 'ScheduleSlot' })
-export type SlotListing = z.infer<typeof slot>
 
 export const notice = z
   .object({
@@ -99,7 +117,7 @@ export const subscription = z
     principal: text.describe('In whose name it works.'),
     name: text,
     state: z.enum(['active', 'paused']),
-    paused: z.object({ atMs, reason: text, by: text }).optional(),
+    paused,
     event: text,
     where: object.optional(),
     of: z.enum(['own', 'everybody']),
@@ -109,16 +127,10 @@ export const subscription = z
     session: text.optional(),
     ttlMinutes: count,
     maxDepth: count,
-    limits: object.optional(),
-    daily: z.object({ runs: count, tokens: count.optional(), costUsd: usd.optional() }),
-    stopAfterFailures: count,
-    deliver: deliverTo,
-    createdAtMs: atMs,
-    failures: count.describe('In a row.'),
-    today: z.object({ runs: count, tokens: count, costUsd: usd }),
+    ...bounds,
+    ...standing,
   })
   .meta({ id: 'Subscription' })
-export type SubscriptionListing = z.infer<typeof subscription>
 
 export const firing = z
   .object({
@@ -132,14 +144,95 @@ export const firing = z
     count: count
       .optional()
       .describe('How many events it stands for: those skipped for the same reason within an hour.'),
-    beganAtMs: atMs.optional(),
-    endedAtMs: atMs.optional(),
-    session: text.optional(),
-    run: text.optional(),
-    text: text.optional().describe('The beginning of what it said.'),
-    tokens: count,
-    costUsd: usd,
-    delivery: slotDelivery.optional(),
+    ...course,
   })
   .meta({ id: 'SubscriptionFiring' })
-export type FiringListing = z.infer<typeof firing>
+
+const usdOf = (nanoUsd: number): number => nanoUsd / 1e9
+const maxTextChars = 1_000
+
+/** A schedule as the API shows it. */
+export function toListing(
+  view: Schedule & Partial<ScheduleView>,
+  nowMs: number,
+): z.infer<typeof schedule> {
+  const { id, owner, asker, spec, createdAtMs, nextMs, paused, failures, day } = view
+  const { daily, when, limits, ...rest } = spec
+  const { costNanoUsd, ...caps } = daily
+  const isToday = day.day === new Date(nowMs).toISOString().slice(0, 10)
+  const next = view.next ?? (nextMs === undefined ? [] : [nextMs])
+  return {
+    id,
+    owner,
+    principal: asker.principal,
+    state: paused ? 'paused' : nextMs === undefined ? 'over' : 'active',
+    ...defined({ paused }),
+    when: 'atMs' in when ? { atMs: [...when.atMs] } : 'event' in when ? { atMs: [] } : when,
+    ...rest,
+    ...(limits && { limits: { ...limits } }),
+    daily: { ...caps, ...(costNanoUsd !== undefined && { costUsd: usdOf(costNanoUsd) }) },
+    createdAtMs,
+    failures,
+    today: isToday
+      ? { runs: day.runs, tokens: day.tokens, costUsd: usdOf(day.costNanoUsd) }
+      : { runs: 0, tokens: 0, costUsd: 0 },
+    next: paused ? [] : [...next],
+  }
+}
+
+/** A slot as the API shows it. */
+export function toSlotListing(shown: Slot): z.infer<typeof slot> {
+  const { slotMs, state, reason, asked, beganAtMs, endedAtMs, session, run, text } = shown
+  const { tokens, costNanoUsd, delivery } = shown
+  return {
+    slotMs,
+    state,
+    ...defined({ reason }),
+    ...(asked && { isManual: true }),
+    ...defined({ beganAtMs, endedAtMs, session, run }),
+    ...(text !== undefined && { text: headOf(text, maxTextChars) }),
+    tokens,
+    costUsd: usdOf(costNanoUsd),
+    ...defined({ delivery }),
+  }
+}
+
+/** A subscription as the API shows it: without the fields that only a clock needs. */
+export function toSubscriptionListing(one: Schedule, nowMs: number): z.infer<typeof subscription> {
+  const { session, when, work } = one.spec
+  if (!('event' in when)) throw new Error('It is no subscription.')
+  const {
+    next: _next,
+    when: _when,
+    work: _work,
+    catchUp: _catchUp,
+    overlap: _overlap,
+    jitterMs: _jitterMs,
+    ...shown
+  } = toListing(one, nowMs)
+  const { ttlMs, event, where, maxDepth, of } = when
+  return {
+    ...shown,
+    state: one.paused ? 'paused' : 'active',
+    event,
+    ...defined({ where }),
+    of,
+    agent: work.agent,
+    task: 'task' in work ? work.task : work.tool,
+    ...('model' in work && { model: work.model }),
+    ...defined({ session }),
+    ttlMinutes: ttlMs / 60_000,
+    maxDepth,
+  }
+}
+
+/** A firing as the API shows it: the event's origin, without its payload. */
+export function toFiringListing(shown: Slot): z.infer<typeof firing> {
+  const { slotMs, isManual: _, ...rest } = toSlotListing(shown)
+  const { cause, count: events } = shown
+  const told = { atMs: slotMs, ...rest, ...defined({ count: events }) }
+  if (!cause) return told
+  const { id, name, principal, session, run, trace, chain } = cause
+  const { depth, expiresAtMs } = chain
+  return { ...told, event: { id, name, principal, session, run }, trace, depth, expiresAtMs }
+}

@@ -1,5 +1,5 @@
 import { deploymentEvent } from '#contracts/event.ts'
-import { allOf } from '../types/event-bus.ts'
+import { allOf } from '../chain.ts'
 import type { Emitted } from '#runtime/session/types/audit-sink.ts'
 import {
   ofEverybody,

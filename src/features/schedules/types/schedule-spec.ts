@@ -1,11 +1,17 @@
 import { defined } from '#contracts/defined.ts'
-import type { AskedWhen, ScheduleChangeBody } from './schedule-requests.ts'
+import type { AskedWhen, ScheduleChangeBody, SubscriptionRequestBody } from './schedule-requests.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ScheduledWork, ScheduleSpec, When } from '#runtime/session/types/schedule.ts'
+import { subscriptionManifests } from '#contracts/event-bus.ts'
+import type {
+  SubscriptionManifest,
+  ScheduledWork,
+  ScheduleSpec,
+  When,
+} from '#runtime/session/types/schedule.ts'
 
 /** The defaults of a schedule. */
-export const scheduleDefaults = {
+const scheduleDefaults = {
   catchUp: 'once',
   overlap: 'skip',
   jitterMs: 0,
@@ -46,9 +52,12 @@ function withinHours(everyMinutes: number, hours: string): string {
   return `*/${everyMinutes} ${from < to ? range(from, to - 1) : range(from, 23) + past} * * *`
 }
 
-/** The spec of a request: a field that it leaves out keeps its value, or gets the default. */
+/**
+ * The spec of a request: a field that it leaves out keeps its value, or gets the default. A field that has the same form
+ * in both needs no line here.
+ */
 export function toScheduleSpec(
-  asked: ScheduleChangeBody,
+  asked: ScheduleChangeBody & { readonly plugin?: string | undefined },
   made: {
     readonly when: When
     readonly work: ScheduledWork
@@ -56,40 +65,50 @@ export function toScheduleSpec(
   },
   was?: ScheduleSpec,
 ): ScheduleSpec {
-  const { check, notAfterMinutes, daily = {}, jitterSeconds } = asked
+  const { check, notAfterMinutes, daily = {}, jitterSeconds, heartbeat, limits: _, ...rest } = asked
+  const {
+    when: _when,
+    task: _task,
+    agent: _agent,
+    model: _model,
+    tool: _tool,
+    input: _input,
+    plugin: _plugin,
+    dryRun: _dryRun,
+    ...same
+  } = rest
   const { when, work, limits } = made
   const { runsADay, tokensADay, ...usual } = scheduleDefaults
   const had = was ?? { ...usual, daily: { runs: runsADay, tokens: tokensADay } }
   const { runs, tokens, costUsd } = daily
   const { tool = '', input = {}, has } = check ?? {}
-  const checked = check && { tool, input, ...defined({ has }) }
-  const notAfterMs = notAfterMinutes ? notAfterMinutes * minuteMs : notAfterMinutes
   /** The given value, `undefined` for null, and the earlier value for a field that was left out. */
   const kept = <T>(now: T | null | undefined, before: T | undefined): T | undefined =>
     now === undefined ? before : (now ?? undefined)
-  const [nowChecked, nowNotAfter] = [kept(checked, was?.check), kept(notAfterMs, was?.notAfterMs)]
-  return {
-    name:
-      asked.name ??
-      was?.name ??
-      headOf('task' in work ? work.task : work.tool, maxNameChars).trim(),
+  return defined({
+    ...was,
+    name: was?.name ?? headOf('task' in work ? work.task : work.tool, maxNameChars).trim(),
     when,
     work,
-    ...defined({ check: nowChecked }),
-    catchUp: asked.catchUp ?? had.catchUp,
-    ...defined({ notAfterMs: nowNotAfter }),
-    overlap: asked.overlap ?? had.overlap,
+    check: kept(check && { tool, input, ...defined({ has }) }, was?.check),
+    catchUp: had.catchUp,
+    notAfterMs: kept(
+      notAfterMinutes ? notAfterMinutes * minuteMs : notAfterMinutes,
+      was?.notAfterMs,
+    ),
+    overlap: had.overlap,
     jitterMs: jitterSeconds === undefined ? had.jitterMs : jitterSeconds * 1_000,
-    ...defined({ limits }),
+    limits,
     daily: {
       ...had.daily,
       ...defined({ runs, tokens }),
       ...(costUsd !== undefined && { costNanoUsd: Math.round(costUsd * 1e9) }),
     },
-    stopAfterFailures: asked.stopAfterFailures ?? had.stopAfterFailures,
-    deliver: asked.deliver ?? had.deliver,
-    ...((asked.heartbeat ?? was?.heartbeat) && { heartbeat: true }),
-  }
+    stopAfterFailures: had.stopAfterFailures,
+    deliver: had.deliver,
+    heartbeat: (heartbeat ?? was?.heartbeat) ? (true as const) : undefined,
+    ...defined(same),
+  })
 }
 
 /** The work of a manifest's schedule: the same call that a principal can make by hand. */
@@ -103,4 +122,61 @@ export const workOfPlugin = (plugin: string) => ({
 export const cronOfManifest = (manifest: unknown): string | undefined => {
   const { schedule } = Object(manifest) as { readonly schedule?: unknown }
   return typeof schedule === 'string' ? schedule : undefined
+}
+
+/** The defaults of a subscription. */
+const subscriptionDefaults = { ttlMinutes: 60, maxDepth: 4, runsADay: 100 } as const
+
+/**
+ * The spec of a request, with defaults for fields that it leaves out. One run after the other, in the order of its
+ * events.
+ */
+export function toSubscriptionSpec(
+  asked: Omit<SubscriptionRequestBody, 'limits' | 'dryRun'> & { readonly agent: string },
+  limits?: Partial<Limits>,
+): ScheduleSpec {
+  const {
+    event,
+    where,
+    of = 'own',
+    task,
+    agent,
+    model,
+    session,
+    daily,
+    stopAfterFailures,
+    deliver,
+  } = asked
+  const { ttlMinutes, maxDepth, runsADay } = { ...subscriptionDefaults, ...defined(asked) }
+  const spec = toScheduleSpec(
+    {
+      name: asked.name ?? headOf(`${event}: ${task}`, maxNameChars).trim(),
+      catchUp: 'all',
+      overlap: 'queue',
+      daily: { runs: runsADay, ...defined({ ...daily }) },
+      stopAfterFailures,
+      deliver,
+    },
+    {
+      when: { event, ...defined({ where }), of, ttlMs: ttlMinutes * minuteMs, maxDepth },
+      work: { agent, task, ...defined({ model }) },
+      limits,
+    },
+  )
+  return { ...spec, ...defined({ session }) }
+}
+
+/** A line of `subscribes`, for its agent. */
+export function specOfManifest(
+  { max_depth: maxDepth, ttl_minutes: ttlMinutes, runs_a_day: runs, ...rest }: SubscriptionManifest,
+  agent: string,
+): ScheduleSpec {
+  const daily = runs !== undefined && { daily: { runs } }
+  return toSubscriptionSpec({ ...rest, agent, maxDepth, ttlMinutes, ...daily })
+}
+
+/** The subscriptions of a plugin manifest's agent; empty if there are none. */
+export function subscriptionsOfManifest(manifest: unknown): readonly SubscriptionManifest[] {
+  const { agent } = Object(manifest) as { readonly agent?: unknown }
+  return subscriptionManifests.parse(Object(agent).subscribes) ?? []
 }

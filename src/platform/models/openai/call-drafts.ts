@@ -1,16 +1,22 @@
 import { notAnObject, toCallInput } from '#contracts/foreign-json.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { ModelToolCall } from '#contracts/model.ts'
 import {
   createOpaqueDraft,
   opaqueOfCall,
   type OpaqueBudget,
   type OpaqueDraft,
+  type DraftedCall,
 } from './opaque-fields.ts'
-import { maxArgumentsChars, maxCalls, maxNameChars, tooLarge } from './reply-limits.ts'
+import {
+  maxArgumentsChars,
+  maxCalls,
+  maxNameChars,
+  tooLarge,
+  isObject,
+  parsed,
+} from './reply-limits.ts'
 import { typeName, unreadable } from './said-content.ts'
-import { isObject, parsed } from './said-json.ts'
 
 /** Puts tool calls together from their pieces. */
 export interface CallDrafts {
@@ -23,11 +29,6 @@ export interface CallDrafts {
   readonly clear: () => void
   /** @param isCut The reply was cut: its last call may have been. */
   readonly finish: (isCut: boolean) => readonly DraftedCall[]
-}
-
-/** A call, and the fields that its service wants back with it. */
-export interface DraftedCall extends Omit<ModelToolCall, 'opaque'> {
-  readonly opaque: JsonObject | undefined
 }
 
 interface Draft {

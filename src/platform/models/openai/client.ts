@@ -1,8 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import type { OutboundAnswer, OutboundError, Send } from '#contracts/outbound.ts'
 import { brokenOff, notAStream } from './failures.ts'
-import { tooManyBytes } from './reply-limits.ts'
-import { isObject, parsed } from './said-json.ts'
+import { tooManyBytes, isObject, parsed } from './reply-limits.ts'
 
 /** One request, and the callbacks for its stages. */
 export interface Sending {

@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
-import { statusIn } from './said-failure.ts'
+import { statusIn } from './reply-limits.ts'
 
 const maxDetailChars = 2_000
 

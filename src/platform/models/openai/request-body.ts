@@ -13,7 +13,7 @@ import type {
 } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
-import { ofService } from './opaque-service.ts'
+import { ofService } from './opaque-fields.ts'
 import { toStrictSchema } from './tool-schema.ts'
 
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams

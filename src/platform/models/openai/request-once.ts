@@ -1,12 +1,10 @@
 import { APIError } from 'openai/error'
 import { headOf } from '#contracts/cut.ts'
-import type { IsolaError } from '#contracts/errors.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions } from '#contracts/model.ts'
 import type { OutboundAnswer } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { CallWatch } from './call-watch.ts'
 import type { Client } from './client.ts'
-import { createEventDecoder, type StreamEvent } from './event-stream.ts'
 import { createReplyAssembly, type Assembled } from './reply-assembly.ts'
 import {
   createByteMeter,
@@ -14,9 +12,150 @@ import {
   maxEventBytes,
   maxReplyBytes,
   type ByteMeter,
+  failureIn,
+  isObject,
+  parsed,
 } from './reply-limits.ts'
-import { failureIn } from './said-failure.ts'
-import { isObject, parsed } from './said-json.ts'
+import { createParser } from 'eventsource-parser'
+import { createLineFeeds } from '#contracts/foreign-json.ts'
+
+/** One server-sent event. */
+export interface StreamEvent {
+  /** The event's own type; empty if it has none. */
+  readonly type: string
+  readonly data: string
+}
+
+interface EventDecoder {
+  /** The events that these bytes complete, in order. */
+  readonly push: (bytes: Uint8Array) => readonly StreamEvent[]
+  /** The event that was begun when the stream ended. By the specification it is none; servers forget its last line end. */
+  readonly end: () => readonly StreamEvent[]
+}
+
+/** The most characters of JSON that stands in a stream without an event: it is an error, and errors are short. */
+const maxBareChars = 64_000
+/** How often a stream may try to end one. */
+const maxBareTries = 50
+
+/**
+ * Reads server-sent events however their bytes are cut. A JSON object that stands in the stream without `data:` in front
+ * of it, as some gateways say an error, is an event too. Holds what is not complete yet: its caller limits that.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ */
+export function createEventDecoder(): EventDecoder {
+  // Takes the byte order mark away, once.
+  const decoder = new TextDecoder()
+  const toLineFeeds = createLineFeeds()
+  let events: StreamEvent[] = []
+  let bare = ''
+  let bareTries = 0
+
+  function addBare(line: string): void {
+    if (bareTries > maxBareTries || (bare === '' && !line.startsWith('{'))) return
+    bare += `${line}\n`
+    if (bare.length > maxBareChars) bare = ''
+    if (!line.endsWith('}')) return
+    bareTries += 1
+    if (!isObject(parsed(bare))) return
+    events.push({ type: '', data: bare })
+    bare = ''
+  }
+
+  const parser = createParser({
+    onEvent: ({ event = '', data }) => void events.push({ type: event, data }),
+    onError: ({ line = '' }) => addBare(line),
+  })
+  function read(text: string): readonly StreamEvent[] {
+    parser.feed(toLineFeeds(text))
+    const completed = events
+    events = []
+    return completed
+  }
+
+  return {
+    push: (bytes) => read(decoder.decode(bytes, { stream: true })),
+    end: () => read(`${decoder.decode()}\n\n`),
+  }
+}
+
+/** The limits of one model call, retries included. */
+interface CallWatch {
+  /** Aborts with the caller's own reason or with a `model_timeout`. */
+  readonly signal: AbortSignal
+  /** The same promise, or the signal's reason as soon as it aborts: not everything that waits listens to a signal. */
+  readonly unlessStopped: <T>(work: Promise<T>) => Promise<T>
+  /** Something arrived; from the first time on silence is limited too. */
+  readonly beat: () => void
+  /** Something arrived. */
+  readonly hasHeard: () => boolean
+  /** The pieces so far were empty: silence counts again from the next piece on. */
+  readonly forget: () => void
+  /** Stops the timers and lets go of the caller's signal. Call it exactly once, whatever happened. */
+  readonly end: () => void
+}
+
+/** How finely silence is measured: it is noticed after 1 to 1.25 times the limit. */
+const checksPerLimit = 4
+
+/** One timer for both limits: it looks a few times within the limit of silence, and at last at the deadline. */
+export function watchCall(options: {
+  readonly sleep: Clock['sleep']
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly idleMs: number
+}): CallWatch {
+  const { sleep, signal, timeoutMs, idleMs } = options
+  const stop = new AbortController()
+  const ended = new AbortController()
+  let quietChecks = 0
+  let isListening = false
+
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true })
+  })
+  stopped.catch(() => {})
+  const onAbort = (): void => stop.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+
+  async function limit(): Promise<void> {
+    let leftMs = timeoutMs
+    while (!ended.signal.aborted && !stop.signal.aborted) {
+      const waitMs = Math.min(leftMs, idleMs / checksPerLimit)
+      await sleep(waitMs, ended.signal)
+      if (ended.signal.aborted) return
+      leftMs -= waitMs
+      quietChecks = isListening ? quietChecks + 1 : 0
+      if (leftMs <= 0) stop.abort(timeout(`The model did not finish within ${timeoutMs} ms.`))
+      else if (quietChecks > checksPerLimit)
+        stop.abort(timeout(`The model sent nothing for ${idleMs} ms.`))
+    }
+  }
+
+  void limit()
+  return {
+    signal: stop.signal,
+    unlessStopped: (work) => Promise.race([work, stopped]),
+    beat() {
+      quietChecks = 0
+      isListening = true
+    },
+    hasHeard: () => isListening,
+    forget: () => void (isListening = false),
+    end() {
+      // With a reason: without one an error is made, with its stack.
+      ended.abort(over)
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+const over = 'The call is over.'
+
+const timeout = (message: string): IsolaError =>
+  new IsolaError('model_timeout', message, { transient: true })
 
 /** Translates a service's JSON, which is a stranger's, to a chat completion. */
 export type Translate = (said: unknown) => unknown

@@ -1,13 +1,146 @@
+import {
+  type ModelCapabilities,
+  type ModelWindow,
+  type ModelConfig,
+  defaultModelName,
+  type ModelCandidate,
+  type ScoreModel,
+} from '../types.ts'
+import { offlineModelName } from '../offline-model.ts'
+import type { ModelBackend, RegisteredBackend, TokenEstimator } from '../estimate.ts'
+import type { Target, ProviderHealth } from './fallback.ts'
+import { IsolaError, errorCode } from '#contracts/errors.ts'
 import { defined } from '#contracts/defined.ts'
-import { errorCode } from '#contracts/errors.ts'
-import type { ModelCandidate, ScoreModel } from '../types.ts'
 import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
-import { orderCandidates, type CandidateOrder } from './candidate-order.ts'
-import { needsOf } from './capability-check.ts'
-import type { TokenEstimator } from '../estimate.ts'
-import type { ModelRegistry } from './model-registry.ts'
-import type { PriorityList } from './priority-list.ts'
-import type { ProviderHealth, Target } from './provider-health.ts'
+import { orderCandidates, type CandidateOrder, needsOf } from './candidate-order.ts'
+
+/** Which models this deployment has, by name. */
+interface ModelRegistry {
+  /** A name from a request; `undefined` if no provider here serves it. */
+  readonly find: (name: string) => Target | undefined
+  /** A name of the operator's: an unknown prefix belongs to the model's name there (`meta-llama/llama-3` on a router). */
+  readonly findSetting: (name: string) => Target | undefined
+  readonly has: (provider: string) => boolean
+  readonly backendOf: (provider: string) => ModelBackend
+  readonly capabilitiesOf: (target: Target) => ModelCapabilities
+  readonly windowOf: (target: Target) => ModelWindow | undefined
+  /** The models that are known by name, provider by provider. */
+  readonly known: () => readonly Target[]
+}
+
+export function createModelRegistry(registered: readonly RegisteredBackend[]): ModelRegistry {
+  const providers = new Map(registered.map((one) => [one.backend.id, one]))
+  const known = registered.flatMap(({ backend, models }) =>
+    Object.keys(models).map((model) => ({ provider: backend.id, model })),
+  )
+  const inOpenAi = (model: string): Target | undefined =>
+    providers.get('openai')?.isOpen ? { provider: 'openai', model } : undefined
+
+  function find(name: string): Target | undefined {
+    const full = name === offlineModelName ? `offline/${offlineModelName}` : name
+    const slash = full.indexOf('/')
+    const provider = providers.get(full.slice(0, Math.max(0, slash)))
+    if (provider) {
+      const model = full.slice(slash + 1)
+      const isServed = model !== '' && (provider.isOpen || Object.hasOwn(provider.models, model))
+      return isServed ? { provider: provider.backend.id, model } : undefined
+    }
+    return known.find(({ model }) => model === full) ?? (slash < 0 ? inOpenAi(full) : undefined)
+  }
+
+  return {
+    find,
+    findSetting: (name) => find(name) ?? (isBuiltIn(name) ? undefined : inOpenAi(name)),
+    has: (provider) => providers.has(provider),
+    backendOf(provider) {
+      const found = providers.get(provider)
+      if (!found) throw new Error(`There is no provider ${provider}.`)
+      return found.backend
+    },
+    capabilitiesOf: ({ provider, model }) => {
+      const models = providers.get(provider)?.models ?? {}
+      return (Object.hasOwn(models, model) && models[model]) || {}
+    },
+    windowOf: ({ provider, model }) => providers.get(provider)?.windowOf(model),
+    known: () => known,
+  }
+}
+
+/** These names mean what they say also where they are not served: no server is asked for them. */
+const isBuiltIn = (name: string): boolean =>
+  name === offlineModelName || /^(?:offline|workers-ai)\//.test(name)
+
+/** Used when a key or base URL is set but no model: small, cheap and known to most compatible servers. */
+const fallbackOpenAiModel = 'gpt-4o-mini'
+
+/** The models that may answer, in priority order. */
+interface PriorityList {
+  readonly targets: readonly [Target, ...Target[]]
+  /** True when the first is not what was asked for. */
+  readonly isSubstitute: boolean
+  /** It was asked for by a name that is not in `ISOLA_MODEL`: the operator has listed no other for it. */
+  readonly isNamed: boolean
+}
+
+/** The names in `ISOLA_MODEL`. */
+export const namesIn = (setting = ''): readonly string[] =>
+  setting
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+/**
+ * Reads names as models: the requested model, then the models of `ISOLA_MODEL`. Without a setting the default is the
+ * OpenAI-compatible server, else the first further server that names a model, else Workers AI on a deployment, else
+ * the offline model in development. Throws `model_not_configured`.
+ */
+export function createPriorityList(
+  config: ModelConfig,
+  registry: ModelRegistry,
+): (asked: string | undefined) => PriorityList {
+  const names = namesIn(config.defaultModel)
+  const [first, ...rest] = names.flatMap((name) => registry.findSetting(name) ?? [])
+  const listed = first ? [first, ...rest] : []
+
+  function defaults(): PriorityList {
+    if (first) return { targets: [first, ...rest], isSubstitute: false, isNamed: false }
+    if (names.length === 0) {
+      const target = implicitDefault()
+      if (target) return { targets: [target], isSubstitute: false, isNamed: false }
+    }
+    if (registry.has('offline') && config.isDevelopment)
+      return { targets: [offlineTarget], isSubstitute: names.length > 0, isNamed: false }
+    throw notConfigured(config.defaultModel)
+  }
+
+  function implicitDefault(): Target | undefined {
+    // Further servers come before Workers AI.
+    const known = registry.known().find(({ provider }) => provider !== 'offline')
+    return registry.find(`openai/${fallbackOpenAiModel}`) ?? known
+  }
+
+  return (asked) => {
+    if (!asked || asked === defaultModelName || asked === config.defaultModel) return defaults()
+    const target = names.includes(asked) ? registry.findSetting(asked) : registry.find(asked)
+    if (!target) return { ...defaults(), isSubstitute: true }
+    const others = listed.filter((one) => !isSame(one, target))
+    const isNamed = !listed.some((one) => isSame(one, target))
+    return { targets: [target, ...others], isSubstitute: false, isNamed }
+  }
+}
+
+const offlineTarget: Target = { provider: 'offline', model: offlineModelName }
+
+const isSame = (one: Target, other: Target): boolean =>
+  one.provider === other.provider && one.model === other.model
+
+function notConfigured(name: string | undefined): IsolaError {
+  const asked = name ? `No provider serves the model ${name}` : 'No model is configured'
+  return new IsolaError(
+    'model_not_configured',
+    `${asked}. Set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, or ISOLA_PROVIDERS, as secrets or vars, or add the AI binding.`,
+  )
+}
 
 export interface ModelSelector {
   readonly select: (name: string | undefined, request?: ModelRequest) => ModelSelection

@@ -32,7 +32,8 @@ export interface HeardOfPerson {
   readonly texts: readonly ForgottenText[]
 }
 
-interface OfOne {
+/** The schedule that a verb is about. */
+export interface OfOne {
   readonly id: string
   /** Only a schedule of this principal; absent for a caller that may read all. */
   readonly principal?: string

@@ -6,7 +6,7 @@ import type { Message } from '#contracts/message.ts'
 import { unwrap } from '#contracts/reply.ts'
 import { notingBegun } from '#runtime/session/requests/open-session.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
-import type { OpenaiDeps } from '../deps.ts'
+import { type OpenaiDeps, sessionFor } from '../work.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { eventStreamResponse, jsonResponse } from '#platform/routes/answer.ts'
 import { resolveTarget } from '#platform/routes/targets.ts'
@@ -15,7 +15,6 @@ import { faultOf } from '../chat-response.ts'
 import { invalid, toHistory } from '../history.ts'
 import { createInlineImages } from '../inline-images.ts'
 import { headersFor } from '../run-response.ts'
-import { sessionFor } from '../work.ts'
 import { type PlaceInSession, toCompactionId, toMessageId, toResponseId } from '../wire-ids.ts'
 import { toContent } from './compaction-item.ts'
 import {
@@ -24,11 +23,11 @@ import {
   referencedRuns,
   sinceCompaction,
   toSaidItems,
+  resolveItems,
 } from './input-items.ts'
-import { resolveItems } from './referenced-items.ts'
 import { inputParts, toEcho, toResource, toUsage } from './resource.ts'
 import type { ResponseRequest } from './response-request.ts'
-import { createEmit } from './sequence.ts'
+import { createEmit } from './output-stream.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
 const compactRequest = z.object({

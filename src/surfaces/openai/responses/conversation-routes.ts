@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { talkers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { count, object, text } from '#platform/routes/shapes.ts'
-import type { OpenaiDeps } from '../deps.ts'
+import type { OpenaiDeps } from '../work.ts'
 import {
   addItems,
   changeConversation,

@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { OpenaiDeps } from '../deps.ts'
+import { type OpenaiDeps, type ParsedRequest, toWork, type Work } from '../work.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import { jsonResponse } from '#platform/routes/answer.ts'
 import { toResponseFormat } from '../chat-request.ts'
@@ -15,10 +15,8 @@ import {
   type PlaceInSession,
   toConversationId,
 } from '../wire-ids.ts'
-import { type ParsedRequest, toWork, type Work } from '../work.ts'
 import { answerCompaction, asksForCompaction } from './compact.ts'
-import { referencedRuns, sinceCompaction, toSaidItems } from './input-items.ts'
-import { resolveItems } from './referenced-items.ts'
+import { referencedRuns, sinceCompaction, toSaidItems, resolveItems } from './input-items.ts'
 import { toEcho, toResource } from './resource.ts'
 import { parseResponseRequest, type ResponseRequest } from './response-request.ts'
 import { createResponseView } from './response-view.ts'

@@ -5,8 +5,7 @@ import { faultOf, howToGoOn } from '../chat-response.ts'
 import { type TokenCount, type Change, createFold } from '../fold.ts'
 import { type ResponseBody, type ResponseHead, toResource } from './resource.ts'
 import { brokenOff, type StreamView } from '#platform/routes/event-stream.ts'
-import { createOutputStream } from './output-stream.ts'
-import { createEmit, numberOfEnd } from './sequence.ts'
+import { createOutputStream, createEmit, numberOfEnd } from './output-stream.ts'
 
 /** The last event of a response, and how the response stands with it. */
 interface ResponseEnd {

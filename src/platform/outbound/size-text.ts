@@ -1,2 +1,0 @@
-/** As a person reads it. */
-export const sizeText = (sizeBytes: number): string => `${sizeBytes / 1_048_576} MiB`
