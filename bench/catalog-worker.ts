@@ -9,11 +9,10 @@ import {
   type PluginPin,
 } from '#runtime/catalog/types/generation.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
-import { parseManifest } from '../src/runtime/catalog/types/manifest.ts'
+import { parseManifest, toPermit } from '../src/runtime/catalog/types/permit.ts'
 import { mcpServerSchema, type McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
-import { toPermit } from '../src/runtime/catalog/types/permit.ts'
-import { toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
+import { toBundleText } from '#runtime/catalog/types/plugin-upload.ts'
 import type { CatalogApi, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import app, {
   Catalog,

@@ -9,14 +9,14 @@ import {
   toBundleText,
   toSignedText,
   type PluginBundle,
-} from '../../src/runtime/catalog/types/plugin-bundle.ts'
+} from '../../src/runtime/catalog/types/plugin-upload.ts'
 import {
   checkBundle,
   parseBundle,
   references,
 } from '../../src/features/plugins/admission/parse-bundle.ts'
 import { readYaml } from '../../src/features/plugins/admission/read-yaml.ts'
-import { parseManifest } from '../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest } from '../../src/runtime/catalog/types/permit.ts'
 import { type Manifest } from '../../src/contracts/manifest/manifest.ts'
 import { largeToolFile, root } from '../toolchain.mjs'
 import { authorFiles } from './author-files.ts'

@@ -21,9 +21,8 @@ import type {
   KnowledgeRequest,
   KnowledgeStore,
 } from '#features/record/types/knowledge.ts'
-import type { KnowledgeApi } from '#features/memory/types.ts'
+import type { KnowledgeApi, MemoryApi } from '#features/memory/types.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import type { MemoryApi } from '#features/memory/types.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import {
   scheduleJob,
@@ -38,8 +37,12 @@ import {
   createCredentialWatch,
   type CredentialWatchOptions,
 } from '#features/access/credential-watch.ts'
-import { createErasureJob, erasureJob } from '#features/record/erasure/erasure-job.ts'
-import { emptied, emptyObject } from '#features/record/erasure/empty-tables.ts'
+import {
+  createErasureJob,
+  erasureJob,
+  emptied,
+  emptyObject,
+} from '#features/record/erasure/empty-tables.ts'
 import { createDayLedger } from '#features/access/day-ledger.ts'
 import { createFailedLoginLog } from '#features/access/failed-logins.ts'
 import { createIncidentLog } from '#features/access/incident-log.ts'

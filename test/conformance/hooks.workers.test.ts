@@ -1,7 +1,7 @@
 import { exports } from 'cloudflare:workers'
 import { expect, it, vi } from 'vitest'
 import hooks from 'isolated:test/fixtures/plugins/hooks'
-import { parseManifest } from '../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest } from '../../src/runtime/catalog/types/permit.ts'
 import { type BundledPlugin } from '#contracts/manifest/manifest.ts'
 import { isolateVersion } from '../../src/isolate.gen.ts'
 import { loadPlugins } from '../../src/features/plugins/loading/in-process-host.ts'

@@ -1,4 +1,4 @@
-import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
+import { defaultExposure } from '../../src/runtime/catalog/types/generation.ts'
 import { createTryPolicy } from '../../src/features/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
 import type { GivenUpRun, GivenUpRuns } from '../../src/runtime/session/types/given-up-runs.ts'

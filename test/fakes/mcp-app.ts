@@ -1,4 +1,4 @@
-import { exposureSchema } from '../../src/runtime/catalog/types/exposure.ts'
+import { exposureSchema } from '../../src/runtime/catalog/types/generation.ts'
 import type { Json } from '../../src/contracts/json.ts'
 import type { Offers } from '../../src/contracts/manifest/offer.ts'
 import type { ListedTool } from '../../src/runtime/session/types/runtime.ts'

@@ -7,8 +7,10 @@ import type { Ledger } from '#runtime/kernel/types/ledger.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createInputValidator } from '../../src/runtime/catalog/input-validator.ts'
-import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
+import {
+  createInputValidator,
+  createSchemaValidator,
+} from '../../src/runtime/catalog/schema-validator.ts'
 import * as ledgers from '../../src/runtime/kernel/leases/ledger.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'

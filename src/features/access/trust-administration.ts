@@ -2,7 +2,11 @@ import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { TrustAdministration, TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
+import type {
+  TrustAdministration,
+  TrustedKey,
+  TrustStore,
+} from '#runtime/catalog/types/plugin-upload.ts'
 
 const idChars = 22
 

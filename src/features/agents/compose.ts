@@ -4,7 +4,7 @@ import { policyOf, type PluginSnapshot } from '#runtime/catalog/types/generation
 import { onDemandId } from '#runtime/session/types/stored-agent.ts'
 import type { KnowledgeSettings } from '#contracts/manifest/knowledge-settings.ts'
 import type { MemorySettings } from '#contracts/manifest/memory-settings.ts'
-import type { MoreTools } from '#runtime/catalog/types/tool.ts'
+import type { MoreTools } from '#runtime/catalog/types/skill.ts'
 import type { SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
 import { createDirectory, type DirectoryDeps } from './directory.ts'

@@ -1,8 +1,8 @@
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'
-import type { MoreTools } from '#runtime/catalog/types/tool.ts'
+import type { MoreTools } from '#runtime/catalog/types/skill.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { ownerOf } from '#runtime/catalog/types/tool-name.ts'
+import { ownerOf } from '#runtime/catalog/types/skill.ts'
 import {
   createStoredAgents,
   type StoredAgents,

@@ -6,11 +6,10 @@ import {
   type McpServerRow,
   type McpServerStore,
 } from '#runtime/catalog/types/mcp.ts'
-import type { McpDecisions, McpOutcome } from '#runtime/catalog/types/mcp-administration.ts'
+import type { McpDecisions, McpOutcome } from '#runtime/catalog/types/part-kind.ts'
 import { pinsOf, withoutPin, withPin, type Generation } from '#runtime/catalog/types/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { ChangeBy, BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 
 /** The state from which a change of the servers is decided. */
 export interface DecisionDeps {

@@ -1,6 +1,6 @@
 import type { Destination } from '#contracts/destination.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
-import type { NetworkRule } from '#runtime/catalog/types/network-rule.ts'
+import type { NetworkRule } from '#runtime/catalog/types/plugin-catalog.ts'
 import { capped } from '#runtime/kernel/types/visible-text.ts'
 import { openHost } from '#runtime/kernel/types/network-rule.ts'
 import type { Label } from '#contracts/label.ts'

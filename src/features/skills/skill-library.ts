@@ -16,8 +16,8 @@ import {
   type SkillLibrary,
   type SkillSource,
 } from '#runtime/catalog/types/skill.ts'
-import { createSkillIndex } from './skill-index.ts'
-import { entryFile, instructionsOf, toSearched } from './skill-text.ts'
+import { createSkillIndex } from './skill-search.ts'
+import { entryFile, instructionsOf, toSearched } from './read-skill.ts'
 import { createSkillViews, missingOf, toShort, type SkillViewsDeps } from './skill-views.ts'
 
 /** So many at most: each is a description that the model reads, and of more it would have to choose blindly. */

@@ -4,7 +4,7 @@ import { cutFrontMatter } from '#features/plugins/types/front-matter.ts'
 import { needsQuotes } from './types.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'
 import type { IsThere, SkillLibrary, SkillSource, SkillView } from '#runtime/catalog/types/skill.ts'
-import { entryFile, instructionsOf } from './skill-text.ts'
+import { entryFile, instructionsOf } from './read-skill.ts'
 
 const maxDescriptionChars = 400
 

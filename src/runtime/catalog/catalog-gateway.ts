@@ -19,10 +19,15 @@ import type {
 } from './types/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createBodyCache, createPartLookup } from './cached-parts.ts'
-import { createCachedSet, maxWaitMs, type CachedSetDeps } from './cached-set.ts'
+import {
+  createBodyCache,
+  createPartLookup,
+  createCachedSet,
+  maxWaitMs,
+  type CachedSetDeps,
+  within,
+} from './cached-set.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
-import { within } from './within.ts'
 
 /** How the Catalog is reached, and where bodies are. */
 export interface CatalogGatewayOptions extends Pick<CachedSetDeps<unknown>, 'keepAlive'> {

@@ -13,8 +13,8 @@ import type {
   PluginChange,
   PluginListing,
   PluginView,
+  PluginStore,
 } from './types/plugin-catalog.ts'
-import type { PluginStore } from './types/plugin-store.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { SearchSkills } from './types/skill-catalog.ts'
@@ -24,7 +24,7 @@ import { createInForce } from './in-force.ts'
 import { createStoredParts, type StoredParts } from './stored-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
-import type { NamesKept } from './lifecycle/look-alikes.ts'
+import type { NamesKept } from './lifecycle/names.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
 
 /** The ports to other rooms, and the lifecycle, which decides changes and stores them. */

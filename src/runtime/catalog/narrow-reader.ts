@@ -7,7 +7,7 @@ import type { ModelRequest } from '#contracts/model.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
 import { keepOutput, loadOutput, type OutputSpaces } from './output-tool.ts'
-import { placeholderOf, wordsHandle } from './unseen-words.ts'
+import { placeholderOf, wordsHandle } from './keep-aside.ts'
 import {
   answerSchema,
   fieldsSchema,

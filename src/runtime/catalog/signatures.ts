@@ -2,7 +2,7 @@ import { headOf } from '#contracts/cut.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { Tool } from '#contracts/tool.ts'
 import { toVisible, withCodes } from '#contracts/visible-text.ts'
-import { splitExclusions } from './search/exclusions.ts'
+import { splitExclusions } from './search/read-document.ts'
 
 const maxCommentChars = 160
 const maxNoteChars = 80

@@ -6,8 +6,7 @@ import { headOf } from '#contracts/cut.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { AgentSkills } from './types/skill.ts'
-import type { MoreTools } from './types/tool.ts'
+import type { AgentSkills, MoreTools } from './types/skill.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
 /**

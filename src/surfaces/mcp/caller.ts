@@ -1,4 +1,4 @@
-import { offeredSkills, type Exposure } from '#runtime/catalog/types/exposure.ts'
+import { offeredSkills, type Exposure } from '#runtime/catalog/types/generation.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import type { Ask, Asker } from '#runtime/session/types/submit-as.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '#contracts/json.ts'
 import type { OfferedTool } from './offered-tool.ts'
 import type { AgentDescriptor } from '#contracts/agent.ts'
-import type { Exposure } from '#runtime/catalog/types/exposure.ts'
+import type { Exposure } from '#runtime/catalog/types/generation.ts'
 import type { Offers } from '#contracts/manifest/offer.ts'
 import type { ListedTool } from '#runtime/session/types/runtime.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'

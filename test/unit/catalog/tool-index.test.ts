@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadSets, toDocument } from '../../../bench/search/data.ts'
-import { createDocumentReader } from '../../../src/runtime/catalog/search/read-document.ts'
-import { shippedRanking } from '../../../src/runtime/catalog/search/settings.ts'
+import {
+  createDocumentReader,
+  shippedRanking,
+} from '../../../src/runtime/catalog/search/read-document.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { pinsOf, type PluginPin, type PluginSource } from '#runtime/catalog/types/generation.ts'
 import type { PartKinds } from '#runtime/catalog/types/part-kind.ts'

@@ -1,5 +1,5 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
+import type { TrustedKey, TrustStore } from '#runtime/catalog/types/plugin-upload.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
 import { reached } from '#platform/d1/outage.ts'

@@ -1,6 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
-import type { McpCameBack } from '#runtime/catalog/types/mcp-sign-in.ts'
+import type { McpServerConfig, McpCameBack } from '#runtime/catalog/types/mcp.ts'
 import { openClient } from '../connection.ts'
 import { within } from '../until-aborted.ts'
 import type { BegunLogin, createOAuthProvider, PendingLogin } from './provider.ts'

@@ -1,11 +1,10 @@
 import { auth, type OAuthDiscoveryState, UnauthorizedError } from '@modelcontextprotocol/client'
 import { IsolaError } from '#contracts/errors.ts'
-import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type { McpServerConfig, McpLogin, McpSigner } from '#runtime/catalog/types/mcp.ts'
 import { within } from '../until-aborted.ts'
 import { createOAuthProvider, plainIssuer, type PendingLogin } from './provider.ts'
 import { timeoutMs, type SignInDeps } from './sign-in-deps.ts'
 import { defined } from '#contracts/defined.ts'
-import type { McpLogin, McpSigner } from '#runtime/catalog/types/mcp-sign-in.ts'
 import { connect } from '../connection.ts'
 import { createFinishLogin, type ProviderOf } from './finish-login.ts'
 

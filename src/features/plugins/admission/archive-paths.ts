@@ -1,4 +1,4 @@
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { quoted, refused } from './refused.ts'
 
 const maxDepth = 10

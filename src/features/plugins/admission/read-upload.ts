@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
-import { bundleCaps, toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps, toBundleText } from '#runtime/catalog/types/plugin-upload.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#runtime/catalog/types/plugin-upload.ts'
 import { hasHiddenInLine } from '../types/visible-text.ts'
 import { checkApi } from '../loading/plugin-api.ts'

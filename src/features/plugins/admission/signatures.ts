@@ -1,6 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { PluginSignature } from '#runtime/catalog/types/plugin-upload.ts'
-import type { TrustedKey } from '#runtime/catalog/types/trust.ts'
+import type { PluginSignature, TrustedKey } from '#runtime/catalog/types/plugin-upload.ts'
 
 /** The tier that a signature gives. */
 export type Verified =

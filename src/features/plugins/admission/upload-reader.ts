@@ -1,6 +1,5 @@
-import { toSignedText } from '#runtime/catalog/types/plugin-bundle.ts'
-import type { ReadPluginUpload } from '#runtime/catalog/types/plugin-upload.ts'
-import type { TrustStore } from '#runtime/catalog/types/trust.ts'
+import { toSignedText } from '#runtime/catalog/types/plugin-upload.ts'
+import type { ReadPluginUpload, TrustStore } from '#runtime/catalog/types/plugin-upload.ts'
 import { readUpload, type UploadDeps } from './read-upload.ts'
 import { verifySignature } from './signatures.ts'
 

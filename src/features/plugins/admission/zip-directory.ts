@@ -1,4 +1,4 @@
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { checkDistinct, checkPath } from './archive-paths.ts'
 import { quoted, refused } from './refused.ts'
 

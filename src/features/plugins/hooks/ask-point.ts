@@ -1,6 +1,6 @@
 import { withData, type EventDraft } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'

@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { HookOutcome } from '../sandbox/hook-batch.ts'
 
 /** A plugin's parsed answer about one event. */

@@ -1,4 +1,4 @@
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 /** The plugins that listen at a point, in the order in which they are asked: dependencies first. */

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
-import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { PluginBundle } from '#runtime/catalog/types/plugin-upload.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 
 /** The code of isolated plugins by the plugin's hash; the Runner reads it when an isolate starts. */
 export function createCodeSource(

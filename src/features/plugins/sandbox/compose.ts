@@ -1,5 +1,5 @@
 import type { BundledPlugin } from '#contracts/manifest/manifest.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import { createCodeSource } from './code-source.ts'
 import { createIsolateHost, type IsolateHostDeps } from './isolate-host.ts'
 import { createIsolates, type IsolatesDeps } from './worker-code.ts'

@@ -1,5 +1,5 @@
 import { slotMark } from '../types/secret-slot.ts'
-import { slotText, usualHeader, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
+import { slotText, usualHeader, type SecretGrant } from '#runtime/catalog/types/permit.ts'
 import { failed, valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'
 

@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { PluginSecrets } from '#contracts/plugin.ts'
-import { slotText, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
+import { slotText, type SecretGrant } from '#runtime/catalog/types/permit.ts'
 import { requestSchemes, textSchemes } from '#contracts/manifest/signature-scheme.ts'
 import { type RequestScheme, type TextScheme } from '../types/signature-scheme.ts'
 import { failed, valueOf, type CallSecrets } from './call-secrets.ts'

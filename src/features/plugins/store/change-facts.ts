@@ -1,4 +1,4 @@
-import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
 import {

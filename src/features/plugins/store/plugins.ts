@@ -1,7 +1,6 @@
-import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { PluginStore, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
-import type { PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import { bundleRows } from './bundles.ts'
 import { createChangeFacts, versionOf } from './change-facts.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'

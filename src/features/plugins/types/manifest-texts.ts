@@ -5,8 +5,7 @@ import { first } from '#contracts/definition-rules.ts'
 import { headOf } from '#contracts/cut.ts'
 import { hiddenPart } from '#contracts/visible-text.ts'
 import { placeOf } from './visible-text.ts'
-import { isReachableHost } from '#runtime/catalog/types/public-host.ts'
-import { permitLines, toPermit } from '#runtime/catalog/types/permit.ts'
+import { isReachableHost, permitLines, toPermit } from '#runtime/catalog/types/permit.ts'
 
 /** A reviewer reads no more lines than this before allowing them. */
 const maxPermitLines = 200

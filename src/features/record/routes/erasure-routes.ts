@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Erasure, ErasureAdministration } from '../types/erasure.ts'
+import type { Erasure, ErasureAdministration } from '../types/operations.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { listLimit } from '#contracts/query-fields.ts'
 import { principalName } from '#features/access/types/query-fields.ts'

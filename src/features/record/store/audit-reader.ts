@@ -1,10 +1,141 @@
-import type { AuditRecord } from '../types/event.ts'
+import type { AuditQuery, AuditRecord, AuditPage, AuditReader } from '../types/operations.ts'
+import {
+  column,
+  columnNames,
+  columns,
+  rowsWithin,
+  runEvents,
+  newestId,
+} from '#platform/d1/record-sql.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { AuditPage, AuditQuery, AuditReader } from '../types/operations.ts'
-import { eventSources, type Values } from './audit-sources.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
-import { columnNames, newestId } from '#platform/d1/record-sql.ts'
+
+type Values = (string | number)[]
+
+/**
+ * A part of the record as a SELECT of events, with the order that its index gives (exact for `asc`, rough for
+ * `desc`).
+ */
+interface Source {
+  readonly select: string
+  readonly order: string
+}
+
+/**
+ * The tables with the wanted events: the deployment's own events are in `audit`, one a row; the events of sessions
+ * are in `audit_runs`, many a row. A session and a trace have indexes; other queries read along the time or, in the
+ * order of arrival, along the ids. A `+` before a column keeps SQLite from using its index. A source's order is exact
+ * for `asc`.
+ *
+ * @param last Later rows have a higher id.
+ * @param values The values to bind are appended to this list.
+ */
+function eventSources(query: AuditQuery, last: number, values: Values): readonly Source[] {
+  const { session, trace, after, sinceMs, order = 'asc' } = query
+  const isFew = session !== undefined || trace !== undefined
+  const isAlongIds = order === 'asc' && !isFew && (after !== undefined || sinceMs === undefined)
+  const access = isFew ? 'few' : isAlongIds ? 'ids' : 'time'
+  const isOfDeployment = session === ''
+  return [
+    singleEvents(query, { access, last, values }),
+    ...(isOfDeployment ? [] : eventsOfRuns(query, { access, last, values })),
+  ]
+}
+
+interface How {
+  readonly access: 'few' | 'ids' | 'time'
+  readonly last: number
+  readonly values: Values
+}
+
+/** Collects SQL terms and the values they bind. */
+function conditions(values: Values) {
+  const terms: string[] = []
+  const bind = (value: string | number) => `?${values.push(value)}`
+  const where = (term: string, value: string | number | undefined) => {
+    if (value !== undefined) terms.push(`${term} ${bind(value)}`)
+  }
+  return { terms, bind, where }
+}
+
+/** Attempts with a booked amount that no operator has settled. The name of an attempt: its session, run and place. */
+const unconfirmed = (
+  of: Readonly<Record<'session' | 'run' | 'seq' | 'type' | 'data', string>>,
+): string => `${of.type} = 'model_failed' AND ${of.data}->>'bookedTokens' > 0
+  AND ${of.session} || '.' || ${of.run} || '.' || (${of.seq}) NOT IN
+    (SELECT data->>'attempt' FROM audit WHERE session = '' AND type = 'attempt_confirmed' AND data->>'attempt' IS NOT NULL)`
+
+function singleEvents(query: AuditQuery, { access, last, values }: How): Source {
+  const { terms, bind, where } = conditions(values)
+  const { session, after, order = 'asc' } = query
+  const id = access === 'ids' ? 'id' : '+id'
+  const atMs = access === 'time' ? 'at_ms' : '+at_ms'
+  where(`${id} <=`, last)
+  where('trace =', query.trace)
+  if (session === '') terms.push(`session = ''`)
+  else if (session !== undefined)
+    terms.push(`(session = '' AND data->>'session' = ${bind(session)})`)
+  where('principal =', query.principal)
+  where('agent =', query.agent)
+  where('type GLOB', query.type)
+  where(`data->>'plugin' =`, query.plugin)
+  if (query.isUnconfirmed)
+    terms.push(
+      unconfirmed({ session: 'session', run: 'run', seq: 'seq', type: 'type', data: 'data' }),
+    )
+  where(`${atMs} >=`, query.sinceMs)
+  where(`${atMs} <`, query.untilMs)
+  if (after && order === 'asc') where(`${id} >`, after.id)
+  if (after && order === 'desc')
+    terms.push(`(${atMs}, id) < (${bind(after.atMs ?? 0)}, ${bind(after.id)})`)
+  return {
+    select: `SELECT ${columnNames} FROM audit WHERE ${terms.join(' AND ')}`,
+    order: order === 'asc' ? id : `${atMs} DESC, id DESC`,
+  }
+}
+
+function eventsOfRuns(query: AuditQuery, { access, last, values }: How): readonly Source[] {
+  const { terms, bind, where } = conditions(values)
+  const { after, order = 'asc', sinceMs, untilMs } = query
+  where('r.session =', query.session)
+  where('r.trace =', query.trace)
+  where('r.principal =', query.principal)
+  where('r.agent =', query.agent)
+  where(`${column.type} GLOB`, query.type)
+  where(`${column.data}->>'plugin' =`, query.plugin)
+  if (query.isUnconfirmed) terms.push(unconfirmed(column))
+  where(`${column.at_ms} >=`, sinceMs)
+  where(`${column.at_ms} <`, untilMs)
+  if (after && order === 'asc') where(`${column.id} >`, after.id)
+  if (after && order === 'desc')
+    terms.push(`(${column.at_ms}, ${column.id}) < (${bind(after.atMs ?? 0)}, ${bind(after.id)})`)
+  const endMs = Math.min(
+    untilMs ?? Infinity,
+    order === 'desc' ? (after?.atMs ?? Infinity) + 1 : Infinity,
+  )
+  const rows = rowsWithin(
+    sinceMs === undefined ? undefined : bind(sinceMs),
+    endMs === Infinity ? undefined : bind(endMs),
+  )
+  const lastId = bind(last)
+  const afterId = after && order === 'asc' ? ` AND r.id > ${bind(after.id)}` : ''
+  const of = (more: readonly string[], by: string): Source => ({
+    select: `SELECT ${columns} FROM ${runEvents} WHERE ${[...terms, ...more].join(' AND ')}`,
+    order: by,
+  })
+  const byId = order === 'asc' ? 'r.id, e.key' : 'r.id DESC, e.key DESC'
+  const arrived = `r.id <= ${lastId}${afterId}`
+  if (access === 'few') return [of([arrived, ...rows.overlapping], byId)]
+  if (access === 'ids') return [of([arrived], byId)]
+  return [
+    of([arrived, ...rows.inTime], byId),
+    of(
+      [`+${arrived}`, ...rows.offTime],
+      order === 'asc' ? '+r.id, e.key' : 'r.to_ms DESC, e.key DESC',
+    ),
+  ]
+}
 
 /** Reads the record, narrowed by a query. Throws `request_unavailable` while D1 is away. */
 export function createAuditReader(database: Database): AuditReader {

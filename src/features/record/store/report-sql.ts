@@ -1,6 +1,6 @@
 import { column, columnNames, columns, rowsWithin } from '#platform/d1/record-sql.ts'
 import { platformNanoUsdOf } from '#platform/d1/platform-sql.ts'
-import { spendingTypes, type RowSums } from './tally.ts'
+import { spendingTypes, type RowSums } from './record-rows.ts'
 
 /** How many records a report reads: a report that is scraped every few seconds must not read a month each time. */
 const maxRecords = 50_000

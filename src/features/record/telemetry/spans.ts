@@ -3,10 +3,16 @@ import { type EventType, type SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
-import type { ContentOf } from './content.ts'
-import { toSpanEvents } from './span-events.ts'
-import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
-import type { Attributes, ModelRequestEvent, Span } from './span.ts'
+import {
+  toSpanEvents,
+  limitContent,
+  newestParts,
+  type Attributes,
+  type ContentOf,
+  type ModelRequestEvent,
+  type Span,
+  type TurnPart,
+} from './span.ts'
 
 /** What the spans of a run may contain. */
 export interface SpanOptions {

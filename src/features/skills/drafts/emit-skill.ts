@@ -10,7 +10,7 @@ import type {
   OverBudget,
   SketchedText,
   SkillDraftStore,
-} from '#runtime/catalog/types/skill-draft.ts'
+} from '#runtime/catalog/types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { readGiven, toWrittenSkill } from './draft-text.ts'
 import type { ReadBundleDeps } from '../admission/read-bundle.ts'

@@ -5,15 +5,14 @@ import {
   draftFields,
   type SkillDraft,
   type SkillDraftStore,
-} from '#runtime/catalog/types/skill-draft.ts'
+} from '#runtime/catalog/types/skill-catalog.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, text } from '#platform/routes/shapes.ts'
 import { installSkills, type AddSkillDeps } from './add-skills.ts'
-import { addition } from './replies.ts'
-import { promoteDraftRequest } from './requests.ts'
+import { addition, promoteDraftRequest } from './requests.ts'
 
 interface DraftDeps {
   readonly skillDrafts: Pick<SkillDraftStore, 'list' | 'find' | 'promote' | 'remove'>

@@ -5,7 +5,7 @@ import type {
   SketchedText,
   SkillDraft,
   SkillDraftStore,
-} from '#runtime/catalog/types/skill-draft.ts'
+} from '#runtime/catalog/types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
@@ -247,4 +247,37 @@ const toWriting = (row: WritingRow): DraftWriting => {
   const { run, call, session, principal, agent, model, hash, at_ms: atMs } = row
   const own = { session, run, call, principal, agent, ...(model !== null && { model }) }
   return { ...own, tools: JSON.parse(row.tools), label: JSON.parse(row.label), hash, atMs }
+}
+
+const batchDrafts = 25
+
+/**
+ * Deletes drafts that no operator promoted and no agent wrote again since `beforeMs`, each with an event on the
+ * record; and the daily counts of days that are over.
+ */
+export async function expireDrafts(
+  database: Database,
+  { beforeMs, nowMs }: { readonly beforeMs: number; readonly nowMs: number },
+): Promise<void> {
+  const isOld = `state = 'open' AND last_at_ms < ${Math.floor(beforeMs)}`
+  const select = `SELECT id, name, hash, last_at_ms AS lastAtMs FROM skill_drafts WHERE ${isOld} LIMIT ${batchDrafts}`
+  for (;;) {
+    const { results } = await database.prepare(select).all<{
+      readonly id: string
+      readonly name: string
+      readonly hash: string
+      readonly lastAtMs: number
+    }>()
+    if (results.length === 0) break
+    const place = { principal: '', trace: '', atMs: nowMs }
+    const statements = results.flatMap(({ id, ...about }) => {
+      const event = deploymentEvent('skill_draft_expired', place, { draft: id, ...about })
+      return removal(database, { id, event, only: isOld })
+    })
+    await database.batch(statements)
+  }
+  await database
+    .prepare(`DELETE FROM skill_draft_writings WHERE draft = '' AND at_ms < ?1`)
+    .bind(nowMs - 2 * 86_400_000)
+    .run()
 }

@@ -1,10 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { parseManifest } from '../types/manifest.ts'
-import { toPermit, widened } from '../types/permit.ts'
-import { isToldSame } from '../types/plugin-texts.ts'
+import { parseManifest, toPermit, widened } from '../types/permit.ts'
+import { isToldSame } from '../types/plugin-upload.ts'
 import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '../types/plugin-catalog.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
-import { builtinCollision } from './plugin-names.ts'
+import { builtinCollision } from './names.ts'
 
 /** An operator's exceptions for an upload that would otherwise be refused. */
 export interface AddOptions {

@@ -1,23 +1,38 @@
-import { exposureDiff, withoutOwner, withoutSkill, type Exposure } from '../types/exposure.ts'
-import { exposureOf, type Generation, noGeneration } from '../types/generation.ts'
-import type { PartKindEntry, PartOutcome, PartKinds, DecidingPart } from '../types/part-kind.ts'
-import type { McpDecisions } from '../types/mcp-administration.ts'
+import {
+  exposureDiff,
+  withoutOwner,
+  withoutSkill,
+  type Exposure,
+  exposureOf,
+  type Generation,
+  noGeneration,
+} from '../types/generation.ts'
+import type {
+  PartKindEntry,
+  PartOutcome,
+  PartKinds,
+  DecidingPart,
+  McpDecisions,
+} from '../types/part-kind.ts'
 import { bundledKind, pluginKind, type PluginKindDeps } from './plugin-kind.ts'
-import { mcpKind } from './servers.ts'
-import { policyKind } from './policy-kind.ts'
+import { mcpKind, policyKind } from './policy-kind.ts'
 import { skillKind, type SkillKindDeps } from './skill-kind.ts'
-import type { HookPoint } from '../types/manifest.ts'
-import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
-import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'
+import type { HookPoint } from '../types/permit.ts'
+import type {
+  ChangeBy,
+  ChangeResult,
+  PluginChange,
+  AskedFacts,
+  PluginStore,
+} from '../types/plugin-catalog.ts'
 import { disable } from './allow.ts'
-import { idOf, ownerIdOf } from './changes.ts'
+import { idOf, ownerIdOf, createChangeWriter, type Writing } from './changes.ts'
 import { decide } from './decide.ts'
-import { keepNames, type NamesKept } from './look-alikes.ts'
+import { keepNames, type NamesKept } from './names.ts'
 import { createProof, type ProveDeps } from './prove.ts'
 import { sinceFor } from './quota.ts'
 import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
-import { createChangeWriter, type Writing } from './write-change.ts'
 
 const pinned = (exposed: Exposure) => ({ exposure: [{ id: 'exposure' as const, exposed }] })
 

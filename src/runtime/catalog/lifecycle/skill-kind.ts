@@ -14,8 +14,7 @@ import type {
   RestoredPart,
   RestoringPart,
 } from '../types/part-kind.ts'
-import type { PluginQuota } from '../types/plugin-catalog.ts'
-import type { BundleStore } from '../types/plugin-store.ts'
+import type { PluginQuota, BundleStore } from '../types/plugin-catalog.ts'
 import {
   skillOf,
   type SkillChange,
@@ -25,7 +24,7 @@ import {
 } from '../types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkQuota } from './quota.ts'
-import { checkSkillName } from './skill-names.ts'
+import { checkSkillName } from './names.ts'
 
 /** The ports for changes of skills. */
 export interface SkillKindDeps {

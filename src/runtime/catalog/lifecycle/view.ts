@@ -1,17 +1,16 @@
 import { defined } from '#contracts/defined.ts'
-import { parseManifest } from '../types/manifest.ts'
+import { parseManifest, permitLines, toPermit, widened, type Permit } from '../types/permit.ts'
 import { type Manifest } from '#contracts/manifest/manifest.ts'
-import { permitLines, toPermit, widened, type Permit } from '../types/permit.ts'
 import type {
   KeptPluginVersion,
   PluginListing,
   PluginRow,
   PluginVersion,
   PluginView,
+  PluginStore,
 } from '../types/plugin-catalog.ts'
-import { textsOf } from '../types/plugin-texts.ts'
-import type { PluginStore } from '../types/plugin-store.ts'
-import type { NamesKept } from './look-alikes.ts'
+import { textsOf } from '../types/plugin-upload.ts'
+import type { NamesKept } from './names.ts'
 
 /** The price of isolates, and the plugins that share one isolate among all principals. */
 export interface IsolatePrice {

@@ -1,6 +1,6 @@
 import type { Json } from '#contracts/json.ts'
 import { isObject } from './safe-schema.ts'
-import { nameCost, type Work } from './work.ts'
+import { nameCost, type Work } from './visit.ts'
 
 /** Characters that are compared, or put in a key, for one unit. */
 const charsPerUnit = 16

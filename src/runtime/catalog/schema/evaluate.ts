@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import { isSame } from './equality.ts'
 import { listFinding, objectFinding } from './evaluate-inside.ts'
 import { isObject, type SafeSchema } from './safe-schema.ts'
-import type { Work } from './work.ts'
+import type { Work } from './visit.ts'
 
 /** The comparisons of a number with its setting. */
 const bounds: readonly (readonly [string, (value: number, setting: number) => boolean])[] = [

@@ -1,15 +1,104 @@
-import type { RequestedGrants, Manifest } from '#contracts/manifest/manifest.ts'
-import type { HookManifest, AgentManifest } from './manifest.ts'
+import { isOfThisMachine } from '#contracts/public-host.ts'
+import { isPublicHost } from '#platform/outbound/types.ts'
+import {
+  type RequestedGrants,
+  hookPoints,
+  manifestSchema,
+  type Manifest,
+} from '#contracts/manifest/manifest.ts'
 import type { ProviderKind } from '#contracts/provider.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { unlimited, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { SharedPart } from '#contracts/shared-parts.ts'
 import { readResourceTool, getPromptTool } from '#contracts/manifest/manifest-offers.ts'
 import { emitTool } from '#contracts/manifest/manifest-events.ts'
 import { defined } from '#contracts/defined.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import { toVisible } from '#contracts/visible-text.ts'
-import { slotText } from './secret-slot.ts'
-import { providerTexts } from './provider.ts'
-import { toLimits } from './agent-limits.ts'
+
+/**
+ * Whether a host in a manifest or a setting could ever be reached: every host (`*`), this machine in development by one
+ * of its three names, or a public host, in any spelling of its address.
+ */
+export function isReachableHost(host: string): boolean {
+  if (host === '*' || isOfThisMachine(host)) return true
+  const url = `https://${host.replace(/^\*\./, '')}/`
+  return URL.canParse(url) && isPublicHost(new URL(url).hostname)
+}
+
+/** A secret that a plugin asks for, or was granted, and the one place for it. */
+export type SecretGrant = RequestedGrants['secrets'][number]
+
+/** The header of a grant `in: header` that names none, as in older manifests. */
+export const usualHeader = 'authorization'
+
+/** The place of a grant as people read it: the same words for the same place, however it is written. */
+export function slotText({ in: kind, at, scheme = 'hex' }: SecretGrant): string {
+  switch (kind) {
+    case 'header':
+      return `header ${(at ?? usualHeader).toLowerCase()}`
+    case 'path':
+    case 'query':
+      return at === undefined ? kind : `${kind} ${at}`
+    case 'hmac':
+      return `hmac ${scheme}`
+    case 'basic':
+      return kind
+  }
+}
+
+/** The texts that an operator who grants the kind and a reader of its errors see. */
+export const providerTexts: Readonly<Record<ProviderKind, string>> = {
+  memory: 'keeps what agents remember',
+  knowledge: 'keeps the documents that agents look things up in',
+  context: 'chooses what of a long conversation a model reads',
+}
+
+/** A point at which hooks of plugins are called. */
+export type HookPoint = (typeof hookPoints)[number]
+
+/** The `agent` section of a manifest. */
+export type AgentManifest = NonNullable<Manifest['agent']>
+
+/** A point at which a plugin listens, and to which tools or agents. */
+type HookManifest = Manifest['contributes']['hooks'][number]
+
+/** Checks a manifest; throws `plugin_manifest_invalid` naming each path and what to do. */
+export function parseManifest(value: unknown, source = 'plugin.yaml'): Manifest {
+  const parsed = manifestSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.message}`,
+  )
+  throw new IsolaError('plugin_manifest_invalid', `${source}: ${problems.join('; ')}`, {
+    ...(parsed.error.issues[0] && { param: parsed.error.issues[0].path.join('.') }),
+  })
+}
+
+const nanoPerUsd = 1_000_000_000
+
+/** A price of a manifest in our words; nothing said is no limit. */
+export const toNanoUsd = (costUsd: number | undefined): number =>
+  costUsd === undefined ? unlimited : Math.round(costUsd * nanoPerUsd)
+
+/** The `limits` of a manifest as `Limits`; an absent one has its default (Y13). */
+export function toLimits(limits: AgentManifest['limits']): Limits {
+  const defaults = defaultAgentLimits
+  return {
+    maxTokens: limits.max_tokens_per_invocation,
+    maxCostNanoUsd: toNanoUsd(limits.max_cost_usd),
+    ...(limits.max_platform_usd !== undefined && {
+      maxPlatformNanoUsd: toNanoUsd(limits.max_platform_usd),
+    }),
+    maxTimeMs: limits.time_budget_ms,
+    maxTurns: limits.max_turns,
+    maxToolCalls: limits.max_tool_calls ?? defaults.maxToolCalls,
+    maxChildren: limits.max_children ?? defaults.maxChildren,
+    maxDepth: limits.max_depth ?? defaults.maxDepth,
+    maxConcurrency: limits.max_concurrency ?? defaults.maxConcurrency,
+  }
+}
 
 /**
  * Everything that one version of a plugin requests, as the operator sees it, as it is stored, and as it is enforced.

@@ -1,10 +1,10 @@
+import type { DeploymentDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ScheduleKeeper } from '#contracts/schedule.ts'
 import type { Emitted } from './event-bus.ts'
 import type { EventChain } from '#contracts/event-bus.ts'
 import type { Label } from '#contracts/label.ts'
-import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
 
 /** When a schedule is due. A slot is one such moment in epoch milliseconds; the next slot is computed from it. */
 export type When =

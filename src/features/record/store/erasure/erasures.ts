@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
-import type { Erasure, ErasureProgress, ErasureStore } from '../../types/erasure.ts'
+import type { Erasure, ErasureProgress, ErasureStore } from '../../types/operations.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Database } from '#platform/d1/database.ts'

@@ -1,4 +1,4 @@
-import type { ErasedPerson, ErasurePlace } from '../../types/erasure.ts'
+import type { ErasedPerson, ErasurePlace } from '../../types/operations.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Database } from '#platform/d1/database.ts'
 import { reached } from '#platform/d1/outage.ts'
