@@ -71,33 +71,33 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #bill = createBill(this.#kept)
     readonly #billed = this.#bill.reply
 
-    look(known?: number): ReturnType<CatalogApi['look']> {
+    look(known?: number) {
       return this.#known((number) =>
         number === known ? { number } : { number, parts: this.#kept.always() },
       )
     }
 
-    parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
+    parts(ids: readonly string[]) {
       return this.#known((number) => ({ number, parts: this.#kept.named(ids) }))
     }
 
-    search(...asked: Parameters<CatalogApi['search']>): ReturnType<CatalogApi['search']> {
-      return this.#known(() => this.#tools.search(...asked))
+    search(queries: readonly string[], limit: number) {
+      return this.#known(() => this.#tools.search(queries, limit))
     }
 
-    skills(queries: readonly string[]): ReturnType<CatalogApi['skills']> {
+    skills(queries: readonly string[]) {
       return this.#known(() => this.#runtime.searchSkills(queries, this.#kept))
     }
 
-    tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
+    tools(wanted: readonly string[]) {
       return this.#known(() => this.#tools.tools(wanted))
     }
 
-    toolNames(wanted: readonly string[]): ReturnType<CatalogApi['toolNames']> {
+    toolNames(wanted: readonly string[]) {
       return this.#known(() => this.#tools.toolNames(wanted))
     }
 
-    problems(): ReturnType<CatalogApi['problems']> {
+    problems() {
       return this.#known(() => this.#tools.problems())
     }
 
@@ -105,19 +105,19 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#inForce.hold(part, listener)
     }
 
-    plugin(id: string): ReturnType<CatalogApi['plugin']> {
+    plugin(id: string) {
       return this.#billed(() => this.#runtime.show(id, this.#inForce.names))
     }
 
-    page(after: string, limit: number): ReturnType<CatalogApi['page']> {
+    page(after: string, limit: number) {
       return this.#billed(() => this.#runtime.page(after, limit, this.#inForce.names))
     }
 
-    failed(): ReturnType<CatalogApi['failed']> {
+    failed() {
       return this.#billed(() => this.#runtime.failed())
     }
 
-    generations(limit: number): ReturnType<CatalogApi['generations']> {
+    generations(limit: number) {
       return this.#billed(() => this.#runtime.generations(limit))
     }
 

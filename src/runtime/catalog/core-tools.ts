@@ -1,4 +1,4 @@
-import { headOf } from '#contracts/cut.ts'
+import { shortened } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
@@ -210,8 +210,7 @@ function describe({ name, description, inputSchema }: Tool): JsonObject {
   }
 }
 
-const toShort = (text: string): string =>
-  text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text
+const toShort = (text: string): string => shortened(text, maxDescriptionChars)
 
 /** A name that stands for another tool: the toolset resolves it, so that the inner one passes the gates itself. */
 const callTool: Tool = {

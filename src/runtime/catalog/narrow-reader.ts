@@ -1,6 +1,6 @@
+import { isJsonObject, type Json, type JsonObject } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ModelRequest } from '#contracts/model.ts'
@@ -192,9 +192,7 @@ function toRequest({
 function toObject(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)) as Json
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }

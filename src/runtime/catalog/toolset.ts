@@ -181,7 +181,8 @@ function refusal(name: string, taken: ReadonlyMap<string, ToolEntry>): string | 
     : 'is not a valid tool name'
 }
 
-function toToolset(entries: readonly ToolEntry[]): Toolset {
+/** Tools by their names, with their definitions. */
+export function toToolset(entries: readonly ToolEntry[]): Toolset {
   const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
   return {
     definitions: entries.map(({ tool: { name, description, inputSchema } }) => ({

@@ -11,6 +11,7 @@ import { failIfWanted } from '#features/schedules/store/schedules.ts'
 import { listSession, unlistSession } from './session-index.ts'
 
 const givenUp = 'run_given_up'
+const givenUpColumns = 'run, session, principal, agent, trace, code, message, at_ms AS atMs, state'
 
 // A repeated batch changes nothing. A session of the same name that was made later is another session.
 const insert = `
@@ -44,29 +45,22 @@ function listGivenUp(
 export function createGivenUpRuns(database: Database): GivenUpRuns {
   return {
     async list({ state, limit }) {
-      const sql = 'SELECT * FROM given_up_runs WHERE state = ?1 ORDER BY at_ms DESC, run LIMIT ?2'
+      const sql = `SELECT ${givenUpColumns} FROM given_up_runs WHERE state = ?1 ORDER BY at_ms DESC, run LIMIT ?2`
       const { results } = await reached(() =>
-        database.prepare(sql).bind(state, limit).all<GivenUpRow>(),
+        database.prepare(sql).bind(state, limit).all<GivenUpRun>(),
       )
-      return results.map(toRun)
+      return results
     },
     async find(run) {
-      const sql = 'SELECT * FROM given_up_runs WHERE run = ?1'
-      const row = await reached(() => database.prepare(sql).bind(run).first<GivenUpRow>())
-      return row ? toRun(row) : undefined
+      const sql = `SELECT ${givenUpColumns} FROM given_up_runs WHERE run = ?1`
+      const row = await reached(() => database.prepare(sql).bind(run).first<GivenUpRun>())
+      return row ?? undefined
     },
     async resolve(run, state) {
       const sql = `UPDATE given_up_runs SET state = ?2 WHERE run = ?1 AND state = 'open'`
       await reached(() => database.prepare(sql).bind(run, state).run())
     },
   }
-}
-
-type GivenUpRow = Omit<GivenUpRun, 'atMs'> & { readonly at_ms: number }
-
-function toRun(row: GivenUpRow): GivenUpRun {
-  const { run, session, principal, agent, trace, code, message, at_ms: atMs, state } = row
-  return { run, session, principal, agent, trace, code, message, atMs, state }
 }
 
 /**

@@ -66,29 +66,39 @@ const unconfirmed = (
   AND ${of.session} || '.' || ${of.run} || '.' || (${of.seq}) NOT IN
     (SELECT data->>'attempt' FROM audit WHERE session = '' AND type = 'attempt_confirmed' AND data->>'attempt' IS NOT NULL)`
 
-function singleEvents(query: AuditQuery, { access, last, values }: How): Source {
+/** The columns of one kind of rows, by their names in the record; a `+` keeps an index from being used. */
+type Columns = Readonly<Record<keyof typeof column, string>>
+
+/** The terms that narrow both kinds of rows alike. */
+function narrowed(query: AuditQuery, of: Columns, values: Values) {
   const { terms, bind, where } = conditions(values)
-  const { session, after, order = 'asc' } = query
+  const { after, order = 'asc' } = query
+  where(`${of.trace} =`, query.trace)
+  where(`${of.principal} =`, query.principal)
+  where(`${of.agent} =`, query.agent)
+  where(`${of.type} GLOB`, query.type)
+  where(`${of.data}->>'plugin' =`, query.plugin)
+  where(`${of.at_ms} >=`, query.sinceMs)
+  where(`${of.at_ms} <`, query.untilMs)
+  if (after && order === 'asc') where(`${of.id} >`, after.id)
+  if (after && order === 'desc')
+    terms.push(`(${of.at_ms}, ${of.id}) < (${bind(after.atMs ?? 0)}, ${bind(after.id)})`)
+  return { terms, bind, where, order }
+}
+
+const ownColumns = Object.fromEntries(Object.keys(column).map((name) => [name, name])) as Columns
+
+function singleEvents(query: AuditQuery, { access, last, values }: How): Source {
+  const { session } = query
   const id = access === 'ids' ? 'id' : '+id'
   const atMs = access === 'time' ? 'at_ms' : '+at_ms'
+  const of = { ...ownColumns, id, at_ms: atMs }
+  const { terms, bind, where, order } = narrowed(query, of, values)
   where(`${id} <=`, last)
-  where('trace =', query.trace)
   if (session === '') terms.push(`session = ''`)
   else if (session !== undefined)
     terms.push(`(session = '' AND data->>'session' = ${bind(session)})`)
-  where('principal =', query.principal)
-  where('agent =', query.agent)
-  where('type GLOB', query.type)
-  where(`data->>'plugin' =`, query.plugin)
-  if (query.isUnconfirmed)
-    terms.push(
-      unconfirmed({ session: 'session', run: 'run', seq: 'seq', type: 'type', data: 'data' }),
-    )
-  where(`${atMs} >=`, query.sinceMs)
-  where(`${atMs} <`, query.untilMs)
-  if (after && order === 'asc') where(`${id} >`, after.id)
-  if (after && order === 'desc')
-    terms.push(`(${atMs}, id) < (${bind(after.atMs ?? 0)}, ${bind(after.id)})`)
+  if (query.isUnconfirmed) terms.push(unconfirmed(ownColumns))
   return {
     select: `SELECT ${columnNames} FROM audit WHERE ${terms.join(' AND ')}`,
     order: order === 'asc' ? id : `${atMs} DESC, id DESC`,
@@ -96,20 +106,10 @@ function singleEvents(query: AuditQuery, { access, last, values }: How): Source 
 }
 
 function eventsOfRuns(query: AuditQuery, { access, last, values }: How): readonly Source[] {
-  const { terms, bind, where } = conditions(values)
-  const { after, order = 'asc', sinceMs, untilMs } = query
+  const { after, sinceMs, untilMs } = query
+  const { terms, bind, where, order } = narrowed(query, column, values)
   where('r.session =', query.session)
-  where('r.trace =', query.trace)
-  where('r.principal =', query.principal)
-  where('r.agent =', query.agent)
-  where(`${column.type} GLOB`, query.type)
-  where(`${column.data}->>'plugin' =`, query.plugin)
   if (query.isUnconfirmed) terms.push(unconfirmed(column))
-  where(`${column.at_ms} >=`, sinceMs)
-  where(`${column.at_ms} <`, untilMs)
-  if (after && order === 'asc') where(`${column.id} >`, after.id)
-  if (after && order === 'desc')
-    terms.push(`(${column.at_ms}, ${column.id}) < (${bind(after.atMs ?? 0)}, ${bind(after.id)})`)
   const endMs = Math.min(
     untilMs ?? Infinity,
     order === 'desc' ? (after?.atMs ?? Infinity) + 1 : Infinity,
@@ -188,15 +188,8 @@ export function createAuditReader(database: Database): AuditReader {
   }
 }
 
-interface AuditRow {
+interface AuditRow extends Omit<AuditRecord, 'atMs' | 'data'> {
   readonly id: number
-  readonly session: string
-  readonly seq: number
-  readonly run: string
-  readonly trace: string
-  readonly agent: string
-  readonly principal: string
-  readonly type: AuditRecord['type']
   readonly at_ms: number
   readonly data: string
 }
@@ -214,8 +207,6 @@ function toPage(
   }
 }
 
-function toRecord(row: AuditRow): AuditRecord {
-  const { session, seq, run, trace, agent, principal, type, at_ms: atMs } = row
-  const data = JSON.parse(row.data) as JsonObject // the sink wrote JSON
-  return { session, seq, run, trace, agent, principal, type, atMs, data }
+function toRecord({ id: _place, at_ms: atMs, data, ...row }: AuditRow): AuditRecord {
+  return { ...row, atMs, data: JSON.parse(data) as JsonObject } // the sink wrote JSON
 }

@@ -45,45 +45,29 @@ interface Tally {
   }
 }
 
-/** The sums of a row's events, by the names of their columns. */
-export interface RowSums {
-  readonly starts: number
-  readonly spends: number
-  readonly model_calls: number
-  readonly model_answers: number
-  readonly tool_calls: number
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly booked_tokens: number
-  readonly cost_nano_usd: number
-  readonly state: string | null
-  readonly turns: number | null
-  readonly platform: PlatformAmounts | null
-  readonly platform_nano_usd: number | null
-}
-
-const columnsOfSums: Readonly<Record<keyof RowSums, true>> = {
-  starts: true,
-  spends: true,
-  model_calls: true,
-  model_answers: true,
-  tool_calls: true,
-  input_tokens: true,
-  output_tokens: true,
-  booked_tokens: true,
-  cost_nano_usd: true,
-  state: true,
-  turns: true,
-  platform: true,
-  platform_nano_usd: true,
-}
-/** The columns of the sums. */
-const sumColumns: readonly string[] = Object.keys(columnsOfSums)
+/** The columns of the sums of a row's events. */
+const sumColumns = [
+  'starts',
+  'spends',
+  'model_calls',
+  'model_answers',
+  'tool_calls',
+  'input_tokens',
+  'output_tokens',
+  'booked_tokens',
+  'cost_nano_usd',
+  'state',
+  'turns',
+  'platform',
+  'platform_nano_usd',
+] as const
+/** A sum for each column. */
+export type RowSums<Sum> = Readonly<Record<(typeof sumColumns)[number], Sum>>
 
 /** The sums and tallies of a row's events; `undefined` if the events end more than one run. */
 function addUp(
   events: readonly SessionEvent[],
-): (RowSums & { readonly tally: readonly Tally[] }) | undefined {
+): (RowSums<unknown> & { readonly tally: readonly Tally[] }) | undefined {
   const ends = events.flatMap((event) => (event.type === 'run_finished' ? [event.data] : []))
   if (ends.length > 1) return undefined
   const [end] = ends

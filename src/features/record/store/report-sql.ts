@@ -24,7 +24,7 @@ const ofEnd = (field: string) => `iif(type = 'run_finished', data->>'${field}', 
 const toldPlatform = `iif(type IN ('run_finished', 'run_parked'), data->>'platform', NULL)`
 
 /** What a record adds to each sum of a row. */
-const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
+const sumsOfRecord: RowSums<string> = {
   starts: counted(`type = 'run_started'`),
   spends: counted(spending),
   model_calls: counted(

@@ -1,4 +1,5 @@
 import { headOf } from '#contracts/cut.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'

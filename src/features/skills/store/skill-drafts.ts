@@ -51,8 +51,10 @@ const replaceText = `
   UPDATE skill_drafts SET name = ?4, description = ?5, requires = ?6, hash = ?7, files = ?8, sketch = ?9, label = ?10
   WHERE ${isOpen}`
 
-const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms, last_at_ms,
-  promoted_by, promoted_at_ms`
+const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms AS firstAtMs,
+  last_at_ms AS lastAtMs, promoted_by AS promotedBy, promoted_at_ms AS promotedAtMs`
+const writingColumns =
+  'session, run, call, principal, agent, model, tools, label, hash, at_ms AS atMs'
 /** A removed draft still counts for its day. */
 const forget = `UPDATE skill_draft_writings SET draft = '' WHERE draft = ?1`
 
@@ -76,7 +78,7 @@ export function createSkillDrafts(
     )
     if (!row) return undefined
     const writings = await all<WritingRow>(
-      `SELECT * FROM skill_draft_writings WHERE draft = ?1 ORDER BY at_ms DESC LIMIT ${maxWritings}`,
+      `SELECT ${writingColumns} FROM skill_draft_writings WHERE draft = ?1 ORDER BY at_ms DESC LIMIT ${maxWritings}`,
       id,
     )
     return { ...toSummary(row), files: JSON.parse(row.files), writings: writings.map(toWriting) }
@@ -195,24 +197,20 @@ interface SketchRow extends Record<'sketch' | 'label' | 'principal', string> {
   readonly id: string | null
 }
 
-interface DraftRow extends Record<
-  'id' | 'name' | 'description' | 'requires' | 'hash' | 'label' | 'principal',
-  string
+interface DraftRow extends Omit<
+  DraftSummary,
+  'requires' | 'label' | 'promotedBy' | 'promotedAtMs'
 > {
-  readonly state: DraftSummary['state']
-  readonly count: number
-  readonly first_at_ms: number
-  readonly last_at_ms: number
-  readonly promoted_by: string | null
-  readonly promoted_at_ms: number | null
+  readonly requires: string
+  readonly label: string
+  readonly promotedBy: string | null
+  readonly promotedAtMs: number | null
 }
 
-interface WritingRow extends Record<
-  'run' | 'call' | 'session' | 'principal' | 'agent' | 'tools' | 'label' | 'hash',
-  string
-> {
+interface WritingRow extends Omit<DraftWriting, 'model' | 'tools' | 'label'> {
   readonly model: string | null
-  readonly at_ms: number
+  readonly tools: string
+  readonly label: string
 }
 
 const textColumns = ({ name, description, requires, hash, files, sketch }: SketchedText) => [
@@ -224,30 +222,26 @@ const textColumns = ({ name, description, requires, hash, files, sketch }: Sketc
   sketch,
 ]
 
-function toSummary(row: DraftRow): DraftSummary {
-  const { id, state, name, description, hash, principal, count } = row
-  return {
-    id,
-    state,
-    name,
-    description,
-    requires: JSON.parse(row.requires),
-    hash,
-    label: JSON.parse(row.label),
-    principal,
-    count,
-    firstAtMs: row.first_at_ms,
-    lastAtMs: row.last_at_ms,
-    ...(row.promoted_by !== null && { promotedBy: row.promoted_by }),
-    ...(row.promoted_at_ms !== null && { promotedAtMs: row.promoted_at_ms }),
-  }
-}
+const toSummary = ({
+  requires,
+  label,
+  promotedBy,
+  promotedAtMs,
+  ...row
+}: DraftRow): DraftSummary => ({
+  ...row,
+  requires: JSON.parse(requires),
+  label: JSON.parse(label),
+  ...(promotedBy !== null && { promotedBy }),
+  ...(promotedAtMs !== null && { promotedAtMs }),
+})
 
-const toWriting = (row: WritingRow): DraftWriting => {
-  const { run, call, session, principal, agent, model, hash, at_ms: atMs } = row
-  const own = { session, run, call, principal, agent, ...(model !== null && { model }) }
-  return { ...own, tools: JSON.parse(row.tools), label: JSON.parse(row.label), hash, atMs }
-}
+const toWriting = ({ model, tools, label, ...row }: WritingRow): DraftWriting => ({
+  ...row,
+  ...(model !== null && { model }),
+  tools: JSON.parse(tools),
+  label: JSON.parse(label),
+})
 
 const batchDrafts = 25
 

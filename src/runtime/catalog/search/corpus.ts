@@ -8,15 +8,8 @@ export interface Posting {
   readonly frequency: number
 }
 
-/** Which documents have which terms. */
-interface Postings {
-  /** The postings by term, in document order. */
-  readonly byTerm: ReadonlyMap<string, readonly Posting[]>
-  /** Documents that say they are not for a term. */
-  readonly exclusions: ReadonlyMap<string, ReadonlySet<number>>
-}
-
-function createPostings(documents: readonly ReadDocument[]): Postings {
+/** Which documents have which terms, in document order, and which say that they are not for a term. */
+function createPostings(documents: readonly ReadDocument[]) {
   const byTerm = new Map<string, Posting[]>()
   const exclusions = new Map<string, Set<number>>()
   for (const [document, { terms, counts, excluded }] of documents.entries()) {

@@ -151,11 +151,15 @@ export type PartKind = keyof PinOfKind
 /** The pins by kind, each in the order of ids; a kind without a pin may be absent. */
 export type Pins = { readonly [K in PartKind]?: readonly PinOfKind[K][] }
 
+/** Pins, of a generation or without one. */
+export interface HasPins {
+  readonly pins: Pins
+}
+
 /** One numbered set of the parts in force and their permits. A change, or going back, makes a new one. */
-export interface Generation {
+export interface Generation extends HasPins {
   /** 0: nothing was ever changed. */
   readonly number: number
-  readonly pins: Pins
 }
 
 /** Pins with the sources for wiring them without running code. */
@@ -167,24 +171,22 @@ export interface PluginSnapshot extends Generation {
 export const noGeneration: Generation = { number: 0, pins: {} }
 
 /** The pins of one kind. */
-export const pinsOf = <K extends PartKind>(
-  { pins }: Pick<Generation, 'pins'>,
-  kind: K,
-): readonly PinOfKind[K][] => pins[kind] ?? []
+export const pinsOf = <K extends PartKind>({ pins }: HasPins, kind: K): readonly PinOfKind[K][] =>
+  pins[kind] ?? []
 
 /** A pin by its id. */
 export const pinOf = <K extends PartKind>(
-  of: Pick<Generation, 'pins'>,
+  of: HasPins,
   kind: K,
   id: string,
 ): PinOfKind[K] | undefined => pinsOf(of, kind).find((pin) => pin.id === id)
 
 /** Which tools may be called; before an operator says anything what ships. */
-export const policyOf = (of: Pick<Generation, 'pins'>): ToolPolicy =>
+export const policyOf = (of: HasPins): ToolPolicy =>
   pinOf(of, 'policy', 'policy')?.policy ?? defaultToolPolicy
 
 /** The exposure to MCP clients; the default until an operator sets one. */
-export const exposureOf = (of: Pick<Generation, 'pins'>): Exposure =>
+export const exposureOf = (of: HasPins): Exposure =>
   pinOf(of, 'exposure', 'exposure')?.exposed ?? defaultExposure
 
 /** The pins without one. */
@@ -220,7 +222,7 @@ export interface StoredPart extends Part {
 export type HeldPart = Pick<StoredPart, 'kind' | 'id' | 'epoch'>
 
 /** All pins, each with its kind. */
-export const partsOf = ({ pins }: Pick<Generation, 'pins'>): readonly Part[] =>
+export const partsOf = ({ pins }: HasPins): readonly Part[] =>
   (Object.keys(pins) as PartKind[]).flatMap((kind) =>
     pinsOf({ pins }, kind).map((pin) => ({ kind, id: pin.id, pin })),
   )

@@ -158,14 +158,13 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     grants,
     usesTools: uses_tools,
     hooks: contributes.hooks,
-    ...(contributes.providers.length > 0 && { providers: contributes.providers }),
+    ...filled({ providers: contributes.providers }),
     ...(agent && {
       agent: {
         model: agent.model,
         usesTools: agent.uses_tools,
         limits: limitsOf(agent.limits),
-        ...(disallowed.length > 0 && { disallowed }),
-        ...(shares.length > 0 && { shares }),
+        ...filled({ disallowed, shares }),
         ...(agent.allow_skill_emission && { emitsSkills: true }),
         ...(agent.code_mode && { writesCode: true }),
         ...((agent.memory ?? agent.knowledge) && { memory: memoryOf(agent) }),
@@ -173,13 +172,13 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
       },
     }),
     ...defined({ schedule }),
-    ...(publishes.length > 0 && { publishes }),
-    ...(approvals.length > 0 && { approvals }),
-    ...(free.length > 0 && { free }),
-    ...(destructive.length > 0 && { destructive }),
-    ...(sinks.length > 0 && { sinks }),
+    ...filled({ publishes, approvals, free, destructive, sinks }),
   }
 }
+
+/** The lists that are not empty. */
+const filled = <Lists extends Readonly<Record<string, readonly unknown[]>>>(lists: Lists) =>
+  Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)) as Partial<Lists>
 
 const memoryOf = ({
   memory,
@@ -224,38 +223,50 @@ function linesOf({
   publishes = [],
 }: Permit): readonly PermitLine[] {
   const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
-  const one = (text: string, amount?: number) => ({
-    text,
-    ...defined({ amount }),
-  })
+  const each = (texts: readonly string[] | undefined, before: string) =>
+    linesFor(texts, (text) => `${before}${text}`)
+  const only = (isAsked: unknown, text: string) => (isAsked ? [{ text }] : [])
   return [
     ...network.flatMap(({ host, methods }) =>
-      methods.map((method) => one(`network: ${method} ${host}`)),
+      linesFor(methods, (method) => `network: ${method} ${host}`),
     ),
     ...secrets.map((secret) => {
       const to = secret.host === undefined ? '' : ` to ${secret.host}`
-      return one(`secret: ${secret.name} (${slotText(secret)}${to})`)
+      return { text: `secret: ${secret.name} (${slotText(secret)}${to})` }
     }),
-    ...(storage ? [one(`storage of each ${storage.scope}, bytes`, toBytes(storage.quota))] : []),
+    ...(storage
+      ? [{ text: `storage of each ${storage.scope}, bytes`, amount: toBytes(storage.quota) }]
+      : []),
     ...modelLines(model),
-    ...(request ?? []).map((kind) => one(`request: ${requestTexts[kind]}`)),
-    ...(workspace ? [one('workspace: files of the session')] : []),
-    ...(memory ? [one('memory: notes of the session')] : []),
-    ...(database ? [one(`database: ${database.access} ${database.binding}`)] : []),
-    ...(isolate ? [one('isolate: runs code that a model wrote')] : []),
-    ...usesTools.map((name) => one(`tools: its code calls ${name}`)),
-    ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
-    ...(providers ?? []).map((kind) => one(`provider: ${providerTexts[kind]} (${kind})`)),
-    ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
-    ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
-    ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
-    ...(agent?.emitsSkills ? [one('agent: writes drafts of skills')] : []),
-    ...(agent?.writesCode ? [one('agent: writes code that calls its tools')] : []),
-    ...(agent?.memory ?? []).map((what) => one(`agent: ${what}`)),
-    ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
-    ...(agent?.subscribes ?? []).map((event) => one(`agent: is run by the event ${event}`)),
-    ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
-    ...publishes.map((event) => one(`event: everybody may subscribe to ${event}`)),
+    ...linesFor(request, (kind) => `request: ${requestTexts[kind]}`),
+    ...only(workspace, 'workspace: files of the session'),
+    ...only(memory, 'memory: notes of the session'),
+    ...only(database, `database: ${database?.access} ${database?.binding}`),
+    ...only(isolate, 'isolate: runs code that a model wrote'),
+    ...each(usesTools, 'tools: its code calls '),
+    ...hooks.map(({ on, match }) => ({ text: `hook: ${on} of ${match}` })),
+    ...linesFor(providers, (kind) => `provider: ${providerTexts[kind]} (${kind})`),
+    ...(agent ? agentLines(agent) : []),
+    ...(schedule === undefined ? [] : [{ text: `schedule: ${schedule}` }]),
+    ...each(publishes, 'event: everybody may subscribe to '),
+  ]
+}
+
+const linesFor = <Item>(
+  items: readonly Item[] = [],
+  textOf: (item: Item) => string,
+): readonly PermitLine[] => items.map((item) => ({ text: textOf(item) }))
+
+function agentLines(agent: NonNullable<Permit['agent']>): readonly PermitLine[] {
+  return [
+    { text: `agent: runs on ${agent.model}` },
+    ...linesFor(agent.usesTools, (name) => `agent: calls ${name}`),
+    ...linesFor(agent.shares, (part) => `agent: shares ${part} with its caller`),
+    ...(agent.emitsSkills ? [{ text: 'agent: writes drafts of skills' }] : []),
+    ...(agent.writesCode ? [{ text: 'agent: writes code that calls its tools' }] : []),
+    ...linesFor(agent.memory, (what) => `agent: ${what}`),
+    ...Object.entries(agent.limits).map(([name, amount]) => ({ text: `agent: ${name}`, amount })),
+    ...linesFor(agent.subscribes, (event) => `agent: is run by the event ${event}`),
   ]
 }
 
@@ -311,18 +322,18 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     if (!old) return !before?.agent || text !== platformLine
     return (amount ?? 0) > (old.amount ?? 0)
   })
-  const free = freed(next, before).map((name) => ({
-    text: `tool: ${name} without anybody's approval`,
-  }))
-  const harmless = gone(before?.destructive, next.destructive).map((name) => ({
-    text: `tool: ${name} does not say any more that it destroys`,
-  }))
-  const unsaid = gone(before?.sinks, next.sinks).map((said) => ({
-    text: `tool: does not say any more what it does outward (${said})`,
-  }))
-  const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
-    text: toVisible(`agent: ${name} is not disallowed any more`),
-  }))
+  const free = linesFor(freed(next, before), (name) => `tool: ${name} without anybody's approval`)
+  const harmless = linesFor(
+    gone(before?.destructive, next.destructive),
+    (name) => `tool: ${name} does not say any more that it destroys`,
+  )
+  const unsaid = linesFor(
+    gone(before?.sinks, next.sinks),
+    (said) => `tool: does not say any more what it does outward (${said})`,
+  )
+  const reached = linesFor(gone(before?.agent?.disallowed, next.agent?.disallowed), (name) =>
+    toVisible(`agent: ${name} is not disallowed any more`),
+  )
   const isFree = next.agent && !permitLines(next).some(({ text }) => text === platformLine)
   const unlimited =
     isFree && had.has(platformLine)

@@ -1,5 +1,5 @@
+import { isJsonObject, toCanonicalJson, type Json } from '#contracts/json.ts'
 import { defined } from '#contracts/defined.ts'
-import { toCanonicalJson, type Json } from '#contracts/json.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
@@ -121,9 +121,6 @@ const formats = new Set(
 
 const dialect = /^https?:\/\/json-schema\.org\/draft(-0[4-7]|\/2019-09|\/2020-12)\/schema#?$/
 
-const isObject = (value: Json | undefined): value is { readonly [name: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A value of the specification, which is no text of the author's. Any other value of these keywords is. */
 function isOfSpecification(word: string, value: Json): boolean {
   if (word === 'type') return [value].flat().every((one) => types.has(String(one)))
@@ -134,11 +131,11 @@ function isOfSpecification(word: string, value: Json): boolean {
 /** All that an author wrote into a schema. Keywords count as such only where a schema stands, not in a default. */
 function inSchema(schema: Json, place: string): readonly PluginText[] {
   if (Array.isArray(schema)) return schema.flatMap((one, at) => inSchema(one, `${place}[${at}]`))
-  if (!isObject(schema)) return inValue(schema, place)
+  if (!isJsonObject(schema)) return inValue(schema, place)
   return Object.entries(schema).flatMap(([word, part]) => {
     const at = `${place}.${word}`
     if (schemaWords.has(word)) return inSchema(part, at)
-    if (namedSchemas.has(word) && isObject(part))
+    if (namedSchemas.has(word) && isJsonObject(part))
       return Object.entries(part).flatMap(([name, one]) => [
         { place: at, text: name },
         ...inSchema(one, `${at}.${name}`),
@@ -155,7 +152,7 @@ function inSchema(schema: Json, place: string): readonly PluginText[] {
 
 /** A property has its name in the list already. */
 const isPropertyOf = ({ properties }: { readonly [name: string]: Json }, name: Json): boolean =>
-  typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name)
+  typeof name === 'string' && isJsonObject(properties) && Object.hasOwn(properties, name)
 
 /** All texts of a value, with the names in it, except `known` names. */
 function inValue(
@@ -166,7 +163,7 @@ function inValue(
   if (typeof value === 'string') return [{ place, text: value }]
   if (Array.isArray(value))
     return value.flatMap((one, at) => inValue(one, `${place}[${at}]`, known))
-  if (!isObject(value)) return []
+  if (!isJsonObject(value)) return []
   return Object.entries(value).flatMap(([name, part]) => [
     ...(known.has(name) ? [] : [{ place, text: name }]),
     ...inValue(part, `${place}.${name}`, known),

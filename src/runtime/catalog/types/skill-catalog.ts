@@ -3,7 +3,7 @@ import { type JsonObject, toCanonicalJson } from '#contracts/json.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Label } from '#contracts/label.ts'
 import type { ToolContext } from '#contracts/tool.ts'
-import type { Generation } from './generation.ts'
+import type { HasPins } from './generation.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { PluginSignature } from './plugin-upload.ts'
 import type { SkillSource, SkillText } from './skill.ts'
@@ -389,7 +389,7 @@ export type SearchSkills = (
     /** A new object after each possible change of the enabled skills, and in each object that calls it. */
     readonly revision: () => object
     /** The parts in force that the part of this name is wired with. */
-    readonly around: (name: string) => Pick<Generation, 'pins'>
+    readonly around: (name: string) => HasPins
   },
 ) => Promise<readonly SkillCandidate[]>
 
