@@ -156,7 +156,10 @@ const unconfirmedAttempt = z
   })
   .meta({ id: 'UnconfirmedAttempt' })
 
-/** Routes of the record: audit, models and agents, spending (`/api/usage`: the caller's own), unconfirmed model requests. */
+/**
+ * Routes of the record: audit, models and agents, spending (`/api/usage`: the caller's own), unconfirmed model
+ * requests.
+ */
 export default [
   route('GET /api/operator/audit', {
     roles: readers,

@@ -4,8 +4,8 @@ import type {
   SkillAdmission,
   SkillBundle,
   SkillStore,
-  SkillDraftStore,
 } from '#runtime/catalog/types/skill-catalog.ts'
+import type { SkillDraftStore } from './store/skill-drafts.ts'
 import { compareSkills } from './admission/read-bundle.ts'
 import { createUploadReader, type UploadReaderDeps } from './admission/read-uploads.ts'
 import {

@@ -13,7 +13,8 @@ export interface BundledSkillsDeps {
 }
 
 /**
- * The skills that ship, read once, when they are first needed. They are an asset, so that the Worker is as small without
+ * The skills that ship, read once, when they are first needed. They are an asset, so that the Worker is as small
+ * without
  * them, and pinned by their hash, so that they are those it was built with. Rejects with `request_unavailable`.
  */
 export function createBundledSkills({ readAsset, asset, sha256 }: BundledSkillsDeps) {

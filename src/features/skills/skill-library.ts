@@ -92,7 +92,9 @@ const toFound = ({ name, description, tier }: SkillCandidate): FoundSkill => ({
   ...(tier === 'community' && { label: labelOfSkill({ name, tier }) }),
 })
 
-/** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
+/**
+ * Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about.
+ */
 const toPersona = (skill: SkillSource): Persona => ({
   name: skill.name,
   hash: skill.hash,

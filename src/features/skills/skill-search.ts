@@ -15,7 +15,8 @@ import { toSearched } from './read-skill.ts'
 const leastFit = 1.4
 
 /**
- * Ranks skills in an index of their own: their texts are long, and no tool is ranked against them. It is built anew when
+ * Ranks skills in an index of their own: their texts are long, and no tool is ranked against them. It is built anew
+ * when
  * it is asked about another list.
  *
  * @returns The skills that fit, best first; never a persona.

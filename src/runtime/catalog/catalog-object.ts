@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Generation, HeldPart, PluginSnapshot, PluginSource } from './types/generation.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
@@ -11,9 +10,6 @@ import type {
   ChangeResult,
   PartListener,
   PluginChange,
-  PluginListing,
-  PluginView,
-  PluginStore,
 } from './types/plugin-catalog.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
@@ -24,11 +20,11 @@ import { createInForce } from './in-force.ts'
 import { createStoredParts, type StoredParts } from './stored-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
-import type { NamesKept } from './lifecycle/names.ts'
+import type { PluginViews } from './lifecycle/view.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
 
 /** The ports to other rooms, and the lifecycle, which decides changes and stores them. */
-export interface CatalogRuntime extends PluginLifecycle {
+export interface CatalogRuntime extends PluginLifecycle, PluginViews {
   readonly clock: Clock
   readonly newestNumber: () => Promise<number>
   readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
@@ -37,23 +33,16 @@ export interface CatalogRuntime extends PluginLifecycle {
   readonly buildIndex: BuildSearchIndex
   /** The skills that match; they are read again after a change of revision. */
   readonly searchSkills: SearchSkills
-  readonly show: (id: string, names: NamesKept) => Promise<PluginView | undefined>
-  readonly page: (
-    after: string,
-    limit: number,
-    names: NamesKept,
-  ) => Promise<readonly PluginListing[]>
-  readonly failed: () => Promise<readonly PluginProblem[]>
   /** How many principals there are, the operator included. */
   readonly principals: () => Promise<number>
-  readonly generations: PluginStore['generations']
   /** Removes some versions that no generation needs any more. @returns How many. */
   readonly collect: () => Promise<number>
 }
 
 /**
  * The class behind the `CATALOG` binding: one object, through which every change of what is enabled goes, one after the
- * other. D1 has the truth; the parts that are stored here answer while D1 is away. A reader waits for a change only while
+ * other. D1 has the truth; the parts that are stored here answer while D1 is away. A reader waits for a change only
+ * while
  * that is being written.
  */
 export function createCatalogClass(runtimeOf: () => CatalogRuntime) {

@@ -120,7 +120,8 @@ export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => 
 })
 
 /**
- * Whether an agent has what a skill requires: a tool (`tool:sql__query`), or any tool of an owner (`plugin:http`). A name
+ * Whether an agent has what a skill requires: a tool (`tool:sql__query`), or any tool of an owner (`plugin:http`). A
+ * name
  * that is not among its tools is looked up in the Catalog; rejects if that does not answer.
  */
 export function createPresence(

@@ -193,7 +193,10 @@ export function createStoredParts({ sql, kv }: DurableObjectStorage, kinds: () =
     around: (id: string): Generation =>
       toGeneration(named([...new Set([id, ...Object.keys(kinds())])])),
     tools,
-    /** Changes when a part that is never wired is added or removed, and with each object. Compare by identity; never stored. */
+    /**
+     * Changes when a part that is never wired is added or removed, and with each object. Compare by identity; never
+     * stored.
+     */
     revision: () => apart,
     /** Rows that were read since the last call. */
     takeRead(): number {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonSchema } from '#contracts/json.ts'
+import { isJsonObject, type JsonSchema } from '#contracts/json.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { SearchDocument } from '#contracts/search.ts'
 import type { ToolDefinition } from '#contracts/model.ts'

@@ -50,7 +50,10 @@ export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
   }
 }
 
-/** Full names of the tools that code calls, as far as it says them: `tools.kv.get`, `tools["web-search"].search`, `"kv__get"`. */
+/**
+ * Full names of the tools that code calls, as far as it says them: `tools.kv.get`, `tools["web-search"].search`,
+ * `"kv__get"`.
+ */
 export function namesIn(code: string): readonly string[] {
   const part = String.raw`(?:\.([A-Za-z_$][\w$]*)|\[\s*["'\`]([\w-]+)["'\`]\s*\])`
   const taken = code.matchAll(new RegExp(String.raw`\btools${part}${part}`, 'g'))

@@ -1,12 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type {
-  Erasure,
-  ErasureAdministration,
-  ErasurePlace,
-  ErasureProgress,
-  ErasureStore,
-} from '../types/operations.ts'
+import type { Erasure, ErasurePlace, ErasureProgress, ErasureStore } from '../types/operations.ts'
+import type { Administrator } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { operator } from '#features/access/principal-of.ts'
 import { createPlaces, type PlaceParts } from './places.ts'
@@ -51,12 +46,7 @@ const begun: ErasureProgress = {
 }
 
 /** Erases persons: durable passes over a list of places, until a whole pass finds nothing (docs/erasure.md). */
-export function createErasures(parts: ErasureParts): ErasureAdministration & {
-  /** Goes on with the due erasures. Never throws. @returns When more work is due, epoch milliseconds. */
-  readonly work: () => Promise<number | undefined>
-  /** Wakes the object if an overdue erasure shows that its alarm was lost. Never throws. */
-  readonly watch: () => Promise<void>
-} {
+export function createErasures(parts: ErasureParts) {
   const { store, clock, ids, lookHeld, wake, onFault } = parts
   const { quietMs, workMs } = { ...defaultTiming, ...parts.timing }
 
@@ -77,7 +67,8 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
     return times.length === 0 ? undefined : Math.max(Math.min(...times), clock.nowMs() + 100)
   }
   return {
-    async begin(principal, by, isSelf) {
+    /** Begins an erasure, or returns the running one. `isSelf`: the person asked. */
+    async begin(principal: string, by: Administrator, isSelf: boolean): Promise<Erasure> {
       if (principal === operator.id) {
         const message = `principal: "${operator.id}" is whoever has the operator key of the deployment, and no person.`
         throw new IsolaError('request_invalid', message, { param: 'principal' })
@@ -99,13 +90,14 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
       await Promise.all([lookHeld(principal), wake()].map((told) => told.catch(onFault)))
       return erasure
     },
-    async find(id) {
+    async find(id: string): Promise<Erasure> {
       const erasure = await store.find(id)
       if (!erasure) throw new IsolaError('request_not_found', 'There is no such erasure.')
       return erasure
     },
     list: store.list,
-    async work() {
+    /** Goes on with the due erasures. Never throws. @returns When more work is due, epoch milliseconds. */
+    async work(): Promise<number | undefined> {
       try {
         const untilMs = clock.nowMs() + workMs
         let left = maxSteps
@@ -119,7 +111,8 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
         return clock.nowMs() + quietMs
       }
     },
-    async watch() {
+    /** Wakes the object if an overdue erasure shows that its alarm was lost. Never throws. */
+    async watch(): Promise<void> {
       try {
         const [first] = await store.running(1)
         if (first && (first.nextMs ?? 0) <= clock.nowMs() - quietMs) await wake()
@@ -129,6 +122,9 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
     },
   }
 }
+
+/** Erases persons. Throws `request_invalid`, `request_not_found` and `request_unavailable`. */
+export type ErasureAdministration = ReturnType<typeof createErasures>
 
 /** One step at one place; after the last place the pass ends. */
 async function step(

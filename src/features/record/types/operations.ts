@@ -95,14 +95,6 @@ export interface ErasureStore {
   readonly finish: (erasure: Erasure, nowMs: number) => Promise<void>
 }
 
-/** Erases persons. Throws `request_invalid`, `request_not_found` and `request_unavailable`. */
-export interface ErasureAdministration {
-  /** Begins an erasure, or returns the running one. `isSelf`: the person asked. */
-  readonly begin: (principal: string, by: Administrator, isSelf: boolean) => Promise<Erasure>
-  readonly find: (id: string) => Promise<Erasure>
-  readonly list: (limit: number) => Promise<readonly Erasure[]>
-}
-
 /** Which records to read; an absent field does not narrow. */
 export interface AuditQuery {
   readonly trace?: string

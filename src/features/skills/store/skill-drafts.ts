@@ -4,8 +4,11 @@ import type {
   DraftWriting,
   SketchedText,
   SkillDraft,
-  SkillDraftStore,
+  DraftBudget,
+  OverBudget,
 } from '#runtime/catalog/types/skill-catalog.ts'
+import type { Administrator } from '#contracts/keys.ts'
+import type { Label } from '#contracts/label.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database, Statement } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
@@ -59,10 +62,7 @@ const writingColumns =
 const forget = `UPDATE skill_draft_writings SET draft = '' WHERE draft = ?1`
 
 /** The tables of skills that agents wrote. */
-export function createSkillDrafts(
-  database: Database,
-  clock: Pick<Clock, 'nowMs'>,
-): SkillDraftStore {
+export function createSkillDrafts(database: Database, clock: Pick<Clock, 'nowMs'>) {
   const all = async <Row>(sql: string, ...values: readonly (string | number)[]) => {
     const statement = database.prepare(sql).bind(...values)
     return (await reached(() => statement.all<Row>())).results
@@ -84,7 +84,16 @@ export function createSkillDrafts(
     return { ...toSummary(row), files: JSON.parse(row.files), writings: writings.map(toWriting) }
   }
   return {
-    async take(writing, { perRun, perDay }) {
+    /**
+     * Counts a write for its run and its principal's day (UTC), and checks the budgets in the same step. The same call
+     * again counts once.
+     *
+     * @returns The budget that is used up, if any.
+     */
+    async take(
+      writing: DraftWriting,
+      { perRun, perDay }: Pick<DraftBudget, 'perRun' | 'perDay'>,
+    ): Promise<OverBudget | undefined> {
       const { run, call, session, principal, agent, model = null, hash, atMs } = writing
       const texts = [JSON.stringify(writing.tools), JSON.stringify(writing.label), hash]
       const row = [run, call, session, principal, agent, model, ...texts, atMs]
@@ -96,14 +105,23 @@ export function createSkillDrafts(
       if (counted?.has) return undefined
       return (counted?.of_run ?? 0) >= perRun ? 'perRun' : 'perDay'
     },
+    /** Open drafts, and a mark of the newest of all: `add` is refused once there is a newer one. */
     async sketches() {
       const rows = await all<SketchRow>(openSketches)
       const drafts = rows.flatMap(({ id, sketch, label, principal }) =>
-        id === null ? [] : { id, sketch, label: JSON.parse(label), principal },
+        id === null ? [] : { id, sketch, label: JSON.parse(label) as Label, principal },
       )
       return { mark: rows[0]!.newest, drafts }
     },
-    async add({ id, ...text }, { run, call, principal, label, atMs }, room) {
+    /**
+     * @returns `late` if another draft came after `mark`, or the budget that is used up. The same id again changes
+     *   nothing.
+     */
+    async add(
+      { id, ...text }: SketchedText & { readonly id: string },
+      { run, call, principal, label, atMs }: DraftWriting,
+      room: Pick<DraftBudget, 'open' | 'openOfPrincipal'> & { readonly mark: number },
+    ): Promise<'late' | OverBudget | undefined> {
       const row = [id, ...textColumns(text), JSON.stringify(label), principal, atMs]
       const left = await batch<{ readonly has: number; readonly newest: number; open: number }>([
         database.prepare(insertDraft).bind(...row, room.mark, room.open, room.openOfPrincipal),
@@ -114,7 +132,17 @@ export function createSkillDrafts(
       if (left?.newest !== room.mark) return 'late'
       return left.open >= room.open ? 'open' : 'openOfPrincipal'
     },
-    async merge(id, { run, call, label, atMs }, text) {
+    /**
+     * Counts one more writing of an open draft.
+     *
+     * @param text Replaces the draft's text, if given.
+     * @returns Whether the draft was still open.
+     */
+    async merge(
+      id: string,
+      { run, call, label, atMs }: DraftWriting,
+      text: SketchedText | undefined,
+    ) {
       const at = [id, run, call] as const
       const now = text && [...at, ...textColumns(text), JSON.stringify(label)]
       const settled = await batch<{ readonly draft: string }>([
@@ -127,12 +155,13 @@ export function createSkillDrafts(
       ])
       return settled?.draft === id
     },
-    async list(limit) {
+    async list(limit: number) {
       const sql = `SELECT ${columns} FROM skill_drafts ORDER BY state, last_at_ms DESC LIMIT ?1`
       return (await all<DraftRow>(sql, limit)).map(toSummary)
     },
     find,
-    async promote(id, hash, by) {
+    /** Promotes the draft together with its event. @returns Whether it was open with this text. */
+    async promote(id: string, hash: string, by: Administrator) {
       const draft = await find(id)
       if (!draft) return false
       const { name, count, label } = draft
@@ -155,7 +184,8 @@ export function createSkillDrafts(
       )
       return (promoted?.results.length ?? 0) > 0
     },
-    async remove(id, by) {
+    /** Removes the draft together with its event. @returns Whether it existed. */
+    async remove(id: string, by: Administrator) {
       const draft = await find(id)
       if (!draft) return false
       const { name, hash } = draft
@@ -167,6 +197,9 @@ export function createSkillDrafts(
     },
   }
 }
+
+/** The store of drafts. Each verb throws `request_unavailable`. */
+export type SkillDraftStore = ReturnType<typeof createSkillDrafts>
 
 /** Removes a draft and writes the event, if the draft exists and `only` holds. */
 export function removal(

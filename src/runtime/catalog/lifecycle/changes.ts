@@ -17,7 +17,7 @@ import type {
 } from '../types/plugin-catalog.ts'
 import { skillOf } from '../types/skill-catalog.ts'
 import { defined } from '#contracts/defined.ts'
-import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { withData, type DeploymentEventPlace, type DeploymentDraft } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 
@@ -150,4 +150,14 @@ function askedOf(change: PluginChange) {
     default:
       return { asked: change.do, plugin: idOf(change) ?? '' }
   }
+}
+
+/** The refusal of a version that is not kept; `request_not_found`. */
+export const noVersion = (id: string): IsolaError =>
+  new IsolaError('request_not_found', `hash: no version of "${id}" has it.`, { param: 'hash' })
+
+/** The refusal of an author who did not bring the part; `request_forbidden`. */
+export const notYours = (param: 'id' | 'name', id: string): IsolaError => {
+  const message = `${param}: "${id}" was brought by somebody else; an operator adds its next version.`
+  return new IsolaError('request_forbidden', message, { param })
 }

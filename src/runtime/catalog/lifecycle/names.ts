@@ -192,7 +192,8 @@ const isReserved = (id: string): boolean => reserved.has(id) || id.startsWith('i
 /**
  * Refuses an id that is ours or that the deployment's own plugins have (docs/security.md T24, dependency confusion).
  *
- * @param builtin Ids of what ships with the deployment: plugins, and what tools of ours are called after (`schedule__create`).
+ * @param builtin Ids of what ships with the deployment: plugins, and what tools of ours are called after
+ * (`schedule__create`).
  * @throws `plugin_name_collision`
  */
 export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {

@@ -26,7 +26,7 @@ import {
   remove,
   revoke,
 } from './allow.ts'
-import { idOf, type Outcome, type Situation } from './changes.ts'
+import { idOf, noVersion, type Outcome, type Situation } from './changes.ts'
 import type { Proof } from './prove.ts'
 import { checkQuota } from './quota.ts'
 import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
@@ -236,10 +236,7 @@ async function accept(
   const { situation } = arriving
   const { version, numbers } = facts
   installed(situation)
-  if (!version)
-    throw new IsolaError('request_not_found', `hash: no version of "${id}" has it.`, {
-      param: 'hash',
-    })
+  if (!version) throw noVersion(id)
   const outcome = add(await asNow({ signers }, version), situation, {
     allowDowngrade: true,
     replace: true,

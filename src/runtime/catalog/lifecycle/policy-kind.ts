@@ -47,7 +47,10 @@ async function decided(
   }
 }
 
-/** Which tools may be called. Going back to an earlier generation keeps the policy, unless the operator asks for that one. */
+/**
+ * Which tools may be called. Going back to an earlier generation keeps the policy, unless the operator asks for that
+ * one.
+ */
 export const policyKind: PartKindEntry<'policy'> = {
   kind: 'policy',
   // Async, so that a refusal is a rejection.

@@ -51,7 +51,10 @@ export const mcpServerSchema = z.lazy(() =>
       .record(headerName, headerValue)
       .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
       .default({}),
-    /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
+    /**
+     * `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there
+     * is.
+     */
     auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
     /** Other hosts that its sign-in may use. Hosts of the same site need no mention. */
     authHosts: z.array(z.string().max(253)).max(8).default([]),

@@ -22,12 +22,11 @@ import type {
 import type { Administrator, Role } from '#contracts/keys.ts'
 import type {
   ChangeBy,
-  KeptPluginVersion,
   PluginChange,
   PluginRow,
+  ChangedParts,
   ChangeFacts,
 } from './plugin-catalog.ts'
-import type { SkillRow, SkillVersion } from './skill-catalog.ts'
 
 /** The outcome of a change of a server, before it is written. */
 export interface McpOutcome {
@@ -139,17 +138,14 @@ export interface McpAdministration {
 }
 
 /** The outcome of a change, before it is written. */
-export interface PartOutcome {
+export interface PartOutcome extends ChangedParts {
   readonly rows?: readonly PluginRow[]
-  readonly version?: KeptPluginVersion
-  /** A bundle that is not stored yet: with the rest, or not at all. */
-  readonly bundle?: { readonly hash: string; readonly text: string }
-  readonly servers?: readonly McpServerRow[]
-  readonly skills?: readonly SkillRow[]
-  readonly skillVersion?: SkillVersion
   /** True: the outcome is neither written nor recorded. */
   readonly isRehearsal?: boolean
-  /** The pins of each kind that is another now, as far as `DecidingPart.generation` has them; nothing changes if absent. */
+  /**
+   * The pins of each kind that is another now, as far as `DecidingPart.generation` has them; nothing changes if
+   * absent.
+   */
   readonly pins?: Pins
   /** A part that is gone: what other kinds hold of it goes with it. */
   readonly removed?: Pick<Part, 'kind' | 'id'>

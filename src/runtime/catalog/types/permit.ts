@@ -207,7 +207,8 @@ export interface PermitLine {
 }
 
 /**
- * A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. What hides in
+ * A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. What hides
+ * in
  * it is written as its code, so that no line is two, or another.
  */
 export const permitLines = (permit: Permit): readonly PermitLine[] =>

@@ -344,6 +344,16 @@ export interface PluginAfter {
   readonly versions: readonly PluginVersion[]
 }
 
+/** What a change writes besides rows of plugins. */
+export interface ChangedParts {
+  readonly version?: KeptPluginVersion
+  /** A bundle that is not stored yet: with the rest, or not at all. */
+  readonly bundle?: { readonly hash: string; readonly text: string }
+  readonly servers?: readonly McpServerRow[]
+  readonly skills?: readonly SkillRow[]
+  readonly skillVersion?: SkillVersion
+}
+
 /** The tables behind the Catalog. Every verb may throw `request_unavailable`. */
 export interface PluginStore {
   /** Reads the facts in one trip. The cost does not grow with the number of installed plugins. */
@@ -367,7 +377,8 @@ export interface PluginStore {
     of: readonly { readonly id: string; readonly hash: string }[],
   ) => Promise<ReadonlyMap<string, unknown>>
   /**
-   * Hashes of bundles that came before a moment, and that since then nothing named: no row of a plugin or server, no generation.
+   * Hashes of bundles that came before a moment, and that since then nothing named: no row of a plugin or server, no
+   * generation.
    * @param limit The most that are looked for.
    */
   readonly unnamed: (beforeMs: number, limit: number) => Promise<readonly string[]>
@@ -394,20 +405,17 @@ export interface PluginStore {
    *   written.
    * @param write.view The plugin to report, as it is after the write.
    */
-  readonly commit: (write: {
-    readonly rows: readonly PluginRow[]
-    readonly version?: KeptPluginVersion
-    readonly bundle?: { readonly hash: string; readonly text: string }
-    readonly servers?: readonly McpServerRow[]
-    readonly skills?: readonly SkillRow[]
-    readonly skillVersion?: SkillVersion
-    readonly generation?: Generation & {
-      readonly before: Generation
-      readonly reason: string
-    }
-    readonly event: DeploymentEvent
-    readonly view?: string | undefined
-  }) => Promise<PluginAfter>
+  readonly commit: (
+    write: {
+      readonly rows: readonly PluginRow[]
+      readonly generation?: Generation & {
+        readonly before: Generation
+        readonly reason: string
+      }
+      readonly event: DeploymentEvent
+      readonly view?: string | undefined
+    } & ChangedParts,
+  ) => Promise<PluginAfter>
 }
 
 /** Bundles by hash. `load` throws `plugin_code_unavailable` if the bundle is missing or was tampered with. */

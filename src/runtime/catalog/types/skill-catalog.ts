@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { type JsonObject, toCanonicalJson } from '#contracts/json.ts'
-import type { Administrator } from '#contracts/keys.ts'
 import type { Label } from '#contracts/label.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { HasPins } from './generation.ts'
@@ -73,11 +72,6 @@ export interface SkillDraft extends DraftSummary, Pick<DraftText, 'files'> {
   readonly writings: readonly DraftWriting[]
 }
 
-/** The part of a draft that a new text is compared with. */
-interface DraftSketch extends Pick<DraftSummary, 'id' | 'principal' | 'label'> {
-  readonly sketch: string
-}
-
 /** How much may be written. */
 export interface DraftBudget {
   readonly perRun: number
@@ -89,51 +83,6 @@ export interface DraftBudget {
 
 /** Why a write does not fit its budget. */
 export type OverBudget = keyof DraftBudget
-
-/** The store of drafts. Each verb throws `request_unavailable`. */
-export interface SkillDraftStore {
-  /**
-   * Counts a write for its run and its principal's day (UTC), and checks the budgets in the same step. The same call
-   * again counts once.
-   *
-   * @returns The budget that is used up, if any.
-   */
-  readonly take: (
-    writing: DraftWriting,
-    budget: Pick<DraftBudget, 'perRun' | 'perDay'>,
-  ) => Promise<OverBudget | undefined>
-  /** Open drafts, and a mark of the newest of all: `add` is refused once there is a newer one. */
-  readonly sketches: () => Promise<{
-    readonly mark: number
-    readonly drafts: readonly DraftSketch[]
-  }>
-  /**
-   * @returns `late` if another draft came after `mark`, or the budget that is used up. The same id again changes
-   *   nothing.
-   */
-  readonly add: (
-    draft: SketchedText & { readonly id: string },
-    writing: DraftWriting,
-    room: Pick<DraftBudget, 'open' | 'openOfPrincipal'> & { readonly mark: number },
-  ) => Promise<'late' | OverBudget | undefined>
-  /**
-   * Counts one more writing of an open draft.
-   *
-   * @param text Replaces the draft's text, if given.
-   * @returns Whether the draft was still open.
-   */
-  readonly merge: (
-    id: string,
-    writing: DraftWriting,
-    text: SketchedText | undefined,
-  ) => Promise<boolean>
-  readonly list: (limit: number) => Promise<readonly DraftSummary[]>
-  readonly find: (id: string) => Promise<SkillDraft | undefined>
-  /** Promotes the draft together with its event. @returns Whether it was open with this text. */
-  readonly promote: (id: string, hash: string, by: Administrator) => Promise<boolean>
-  /** Removes the draft together with its event. @returns Whether it existed. */
-  readonly remove: (id: string, by: Administrator) => Promise<boolean>
-}
 
 /** The outcome of a write: a `message` says what to change. */
 export type Emitted =
@@ -274,7 +223,10 @@ export type SkillChange =
 export const skillOf = (change: SkillChange): string =>
   change.do === 'add' ? change.version.name : change.name
 
-/** The tables of installed skills; their rows are written with the generation they belong to. May throw `request_unavailable`. */
+/**
+ * The tables of installed skills; their rows are written with the generation they belong to. May throw
+ * `request_unavailable`.
+ */
 export interface SkillStore {
   /** The skill in any state; `version` is absent once its bundle was collected. */
   readonly find: (
@@ -321,7 +273,10 @@ export interface ReadSkills {
   readonly refused: readonly RefusedSkill[]
 }
 
-/** Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`, `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL. */
+/**
+ * Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`,
+ * `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL.
+ */
 export type ReadSkillUploads = (upload: SkillUpload) => Promise<ReadSkills>
 
 /** The changes that another version of a skill brings, for the principal that decides on it. */
