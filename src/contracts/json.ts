@@ -4,10 +4,6 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/** Whether this is a JSON object: no list, not `null`. */
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A JSON Schema (2020-12 or draft-07 subset) as tools and manifests carry it. */
 export type JsonSchema = JsonObject
 

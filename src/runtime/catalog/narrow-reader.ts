@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { errorCode } from '#contracts/errors.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, type JsonSchema } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { shortened } from '#contracts/cut.ts'
 import type { Tool } from '#contracts/tool.ts'
 import { toVisible, withCodes } from '#contracts/visible-text.ts'

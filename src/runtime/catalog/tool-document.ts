@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonSchema } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { JsonSchema } from '#contracts/json.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { SearchDocument } from '#contracts/search.ts'
 import type { ToolDefinition } from '#contracts/model.ts'

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { Json } from '#contracts/json.ts'
 import { nameCost, type Work } from './visit.ts'
 
 /** Characters that are compared, or put in a key, for one unit. */

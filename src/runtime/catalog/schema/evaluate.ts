@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 import { format as formats } from '@cfworker/json-schema'
 import { findingAt, type Finding, type Visit, findingBeside, unseen, type Run } from './visit.ts'
 import { isSame } from './equality.ts'

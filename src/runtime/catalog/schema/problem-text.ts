@@ -1,4 +1,4 @@
-import { isJsonObject } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Finding } from './visit.ts'
 

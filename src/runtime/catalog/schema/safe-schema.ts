@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 
 /** Why a schema cannot be used. The text is for the author of the schema. */
 export class SchemaProblem extends Error {}

@@ -1,4 +1,5 @@
-import { isJsonObject, toCanonicalJson, type Json } from '#contracts/json.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
+import { toCanonicalJson, type Json } from '#contracts/json.ts'
 import { defined } from '#contracts/defined.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { DeploymentEvent } from '#contracts/event.ts'
