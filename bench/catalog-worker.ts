@@ -1,28 +1,15 @@
 // The product with a way to install very much at once, and to see what the Catalog answers, for `npm run catalog-size`
 // only: bundles, rows and generations are written by the product's own stores. Nothing of this is in a deployment.
+import app from '../src/index.ts'
 import { env as bindings } from 'cloudflare:workers'
-import {
-  noGeneration,
-  pinsOf,
-  withPin,
-  type Generation,
-  type PluginPin,
-} from '#runtime/catalog/types/generation.ts'
+import { noGeneration, pinsOf, withPin, type Generation, type PluginPin } from '#runtime/catalog/types/generation.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
-import { parseManifest } from '../src/runtime/catalog/types/manifest.ts'
+import { parseManifest, toPermit } from '../src/runtime/catalog/types/permit.ts'
 import { mcpServerSchema, type McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
-import { toPermit } from '../src/runtime/catalog/types/permit.ts'
-import { toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
+import { toBundleText } from '#runtime/catalog/types/plugin-upload.ts'
 import type { CatalogApi, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
-import app, {
-  Catalog,
-  McpServer,
-  PluginRunner,
-  PluginService,
-  Principal,
-  Session,
-} from '../src/index.ts'
+import { Catalog, McpServer, PluginRunner, PluginService, Principal, Session } from '../src/index.ts'
 import { createBundleStore } from '../src/features/plugins/store/bundles.ts'
 import { createPluginStore } from '../src/features/plugins/store/plugins.ts'
 import { systemSources } from '../src/compose/sources.ts'

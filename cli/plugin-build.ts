@@ -1,23 +1,23 @@
 // A plugin's folder as one bundle, made on its author's machine: what `isola plugin build|add|sign|test` start from.
+import type * as Esbuild from 'esbuild'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { join, relative, resolve, sep } from 'node:path'
 import { stringify } from 'yaml'
-import type * as Esbuild from 'esbuild'
 import {
   toBundleText,
   toSignedText,
   type PluginBundle,
-} from '../src/runtime/catalog/types/plugin-bundle.ts'
+} from '../src/runtime/catalog/types/plugin-upload.ts'
 import {
   checkBundle,
   parseBundle,
   references,
 } from '../src/features/plugins/admission/parse-bundle.ts'
 import { readYaml } from '../src/features/plugins/admission/read-yaml.ts'
-import { parseManifest } from '../src/runtime/catalog/types/manifest.ts'
-import { type Manifest } from '../src/contracts/manifest/manifest.ts'
+import { parseManifest } from '../src/runtime/catalog/types/permit.ts'
+import type { Manifest } from '../src/contracts/manifest/manifest.ts'
 import { largeToolFile, root } from '../scripts/toolchain.mjs'
 import { authorFiles } from './author-files.ts'
 import { runAlone } from './sandbox.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { checkSkillName } from '../src/runtime/catalog/lifecycle/skill-names.ts'
+import { checkSkillName } from '../src/runtime/catalog/lifecycle/names.ts'
 import { errorMessage } from '../src/contracts/errors.ts'
 import {
   skillCaps,

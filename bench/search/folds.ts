@@ -1,4 +1,7 @@
-import { shippedRanking, type RankSettings } from '../../src/runtime/catalog/search/settings.ts'
+import {
+  shippedRanking,
+  type RankSettings,
+} from '../../src/runtime/catalog/search/read-document.ts'
 import type { QueryRow } from './data.ts'
 
 const foldCount = 5

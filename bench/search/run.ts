@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createRankedIndex } from '../../src/runtime/catalog/search/search-index.ts'
-import { shippedRanking } from '../../src/runtime/catalog/search/settings.ts'
+import { shippedRanking } from '../../src/runtime/catalog/search/read-document.ts'
 import { loadSets, toDocument, type QueryRow, type SearchSet, type ToolRow } from './data.ts'
 import { foldsOf, settingsTried } from './folds.ts'
 import { createPlainFts, createWeightedFts } from './plain-fts.ts'

@@ -117,8 +117,8 @@ export const notYet = {
     'features/schedules/store/schedules.ts',
   ],
   'features/record/store/deployment-count.ts': ['features/plugins/store/bundles.ts'],
-  'features/record/store/erasure/session-rows.ts': ['features/schedules/store/schedules.ts'],
-  'features/record/store/retention.ts': ['features/skills/store/expire-drafts.ts'],
+  'features/record/store/erasure/table-places.ts': ['features/schedules/store/schedules.ts'],
+  'features/record/store/retention.ts': ['features/skills/store/skill-drafts.ts'],
   'features/schedules/store/schedules.ts': ['features/agents/store/stored-agents.ts'],
 }
 

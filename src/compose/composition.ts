@@ -19,7 +19,7 @@ import {
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from '#features/policy/answers/told-answers.ts'
 import type { openOAuth as OpenOAuth } from './sign-in.ts'
-import { composeErasures } from '#features/record/erasure/compose.ts'
+import { composeErasures } from '#features/record/erasure/erasures.ts'
 import type { PrincipalRuntime } from './principal-object.ts'
 import { composeHttp } from '#surfaces/http/compose.ts'
 import type { AppDeps } from '#surfaces/http/app.ts'

@@ -5,7 +5,7 @@ import type { GrantStore } from '#features/access/types/oauth.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { SecretStore } from '#features/access/types/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { TrustStore } from '#runtime/catalog/types/trust.ts'
+import type { TrustStore } from '#runtime/catalog/types/plugin-upload.ts'
 import { createAnswerGuard } from '#features/policy/answers/answer-guard.ts'
 import { createLogins } from '#features/access/logins.ts'
 import {
@@ -40,7 +40,7 @@ import {
   type SecretAdministrationDeps,
 } from '#features/access/secrets/secret-administration.ts'
 import { createRequestLimits, type RequestLimitsOptions } from '#features/access/request-limits.ts'
-import { composeTelemetry, type OtlpConfig } from '#features/record/telemetry/compose.ts'
+import { composeTelemetry, type OtlpConfig } from '#features/record/telemetry/otlp-exporter.ts'
 import { createLogWriter, type LogWriterOptions } from '#features/record/telemetry/log-writer.ts'
 import { tellEnds } from '#features/access/told-ends.ts'
 import { createToAsk } from '#features/approvals/to-ask.ts'

@@ -38,8 +38,12 @@ import {
   createCredentialWatch,
   type CredentialWatchOptions,
 } from '#features/access/credential-watch.ts'
-import { createErasureJob, erasureJob } from '#features/record/erasure/erasure-job.ts'
-import { emptied, emptyObject } from '#features/record/erasure/empty-tables.ts'
+import {
+  createErasureJob,
+  erasureJob,
+  emptied,
+  emptyObject,
+} from '#features/record/erasure/empty-tables.ts'
 import { createDayLedger } from '#features/access/day-ledger.ts'
 import { createFailedLoginLog } from '#features/access/failed-logins.ts'
 import { createIncidentLog } from '#features/access/incident-log.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '#contracts/sources.ts'
 import { createApprovalInbox } from '#features/approvals/store/approval-inbox.ts'
 import { createApprovalRules } from '#features/approvals/store/approval-rules.ts'
-import { createAuditSink } from '#features/record/store/audit-log.ts'
+import { createAuditSink, createGivenUpRuns } from '#features/record/store/audit-log.ts'
 import { createAuditReader } from '#features/record/store/audit-reader.ts'
 import { createBundleStore, type BundlesDeps } from '#features/plugins/store/bundles.ts'
 import {
@@ -12,15 +12,16 @@ import {
 import { createDeploymentLog } from '#platform/d1/deployment-log.ts'
 import { createErasureStore } from '#features/record/store/erasure/erasures.ts'
 import { createRecordPlaces } from '#features/record/store/erasure/record.ts'
-import { createOthersRows, createSessionRows } from '#features/record/store/erasure/session-rows.ts'
-import { createTablePlaces } from '#features/record/store/erasure/table-places.ts'
-import { createGivenUpRuns } from '#features/record/store/given-up-runs.ts'
+import {
+  createOthersRows,
+  createSessionRows,
+  createTablePlaces,
+} from '#features/record/store/erasure/table-places.ts'
 import { createKeyStore } from '#features/access/store/keys.ts'
 import { createMemoryOwners } from '#features/memory/store/memory-owners.ts'
 import { createManifestStore } from '#features/plugins/store/manifests.ts'
 import { createMcpServerStore } from '#features/mcp-servers/store/mcp-servers.ts'
-import { createMetricsReport } from '#features/record/store/metrics-report.ts'
-import { createModelReport } from '#features/record/store/model-report.ts'
+import { createMetricsReport, createModelReport } from '#features/record/store/metrics-report.ts'
 import { createGrantStore } from '#features/access/store/oauth-grants.ts'
 import { createPluginStore } from '#features/plugins/store/plugins.ts'
 import { createRetention, type RetentionOptions } from '#features/record/store/retention.ts'

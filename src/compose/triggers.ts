@@ -1,5 +1,5 @@
 import { defined } from '#contracts/defined.ts'
-import type { composeErasures } from '#features/record/erasure/compose.ts'
+import type { composeErasures } from '#features/record/erasure/erasures.ts'
 import type { composeGovernance } from './governance.ts'
 import type { composeCatalog } from '#runtime/catalog/compose.ts'
 import type { composeSchedules } from '#features/schedules/compose.ts'

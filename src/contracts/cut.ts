@@ -7,6 +7,10 @@ export const headOf = (text: string, maxChars: number): string => {
   return text.slice(0, isBetweenHalves(text, chars) ? chars - 1 : chars)
 }
 
+/** A text of at most so many characters: of a longer one the beginning, and an ellipsis. */
+export const shortened = (text: string, maxChars: number): string =>
+  text.length > maxChars ? `${headOf(text, maxChars - 1)}…` : text
+
 /** The same of its end. */
 export const tailOf = (text: string, maxChars: number): string => {
   const from = Math.max(0, text.length - Math.floor(maxChars))

@@ -65,10 +65,10 @@ export type DeploymentEventData<Type extends DeploymentEventType = DeploymentEve
   z.infer<(typeof deploymentEventSchemas)[Type]>
 >
 
-export type DeploymentDraftOf<Type extends DeploymentEventType> = {
-  readonly type: Type
-  readonly data: DeploymentEventData<Type>
-}
+/** An event of the deployment before its principal and time are added: a change by an operator, or an attempt. */
+export type DeploymentDraft<Type extends DeploymentEventType = DeploymentEventType> = {
+  [Each in Type]: { readonly type: Each; readonly data: DeploymentEventData<Each> }
+}[Type]
 
 /** The author, the request and the time of a deployment event. */
 export interface DeploymentEventPlace {
@@ -80,9 +80,8 @@ export interface DeploymentEventPlace {
 }
 
 /** An operator's change, or an attempt that was refused. `data` is JSON and holds no secret. */
-export type DeploymentEvent<Type extends DeploymentEventType = DeploymentEventType> = {
-  [Each in Type]: DeploymentEventPlace & DeploymentDraftOf<Each>
-}[Type]
+export type DeploymentEvent<Type extends DeploymentEventType = DeploymentEventType> =
+  DeploymentEventPlace & DeploymentDraft<Type>
 
 /** Makes an event of a kind that is known only at run time: the argument types prove that its data fits. */
 export const deploymentEvent = <Type extends DeploymentEventType>(

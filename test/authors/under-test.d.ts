@@ -1,5 +1,5 @@
 declare module 'under-test:plugin' {
-  import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+  import type { PluginBundle } from '#runtime/catalog/types/plugin-upload.ts'
   export const host: 'in-process' | 'isolate'
   export const bundle: PluginBundle
   export const hash: string

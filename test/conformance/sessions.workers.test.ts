@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { parseManifest } from '../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest } from '../../src/runtime/catalog/types/permit.ts'
 import { createSubAgentEntry } from '../../src/features/agents/sub-agent-tool.ts'
 import { bundledPlugins } from '../../src/bundled.gen.ts'
 import { createOutputStore, createOutputTool } from '../../src/runtime/catalog/output-tool.ts'

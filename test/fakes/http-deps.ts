@@ -1,5 +1,5 @@
 import openApi from '../../docs/openapi.json'
-import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
+import { defaultExposure } from '../../src/runtime/catalog/types/generation.ts'
 import { createTryPolicy } from '../../src/features/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
 import type { GivenUpRun, GivenUpRuns } from '../../src/runtime/session/types/audit-sink.ts'

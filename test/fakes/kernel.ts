@@ -10,7 +10,7 @@ import type { ModelProvider, ModelReply, ModelRequest } from '#contracts/model.t
 import type { GateParts } from '#runtime/kernel/types/policy.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
-import { createInputValidator } from '../../src/runtime/catalog/input-validator.ts'
+import { createInputValidator } from '../../src/runtime/catalog/schema-validator.ts'
 import { parallelExecutor, composeKernel } from '../../src/runtime/kernel/compose.ts'
 import { directPlanner, directReflector } from '../../src/features/agents/direct-call.ts'
 import { createFinishReflector, modelPlanner } from '../../src/features/agents/model-planner.ts'

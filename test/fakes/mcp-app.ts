@@ -1,7 +1,7 @@
-import { exposureSchema } from '../../src/runtime/catalog/types/exposure.ts'
+import { exposureSchema } from '../../src/runtime/catalog/types/generation.ts'
 import type { Json } from '../../src/contracts/json.ts'
 import type { Offers } from '../../src/contracts/manifest/manifest-offers.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
 import { createFakeApp, resultOf, type FakeOptions } from './http-deps.ts'
 
 export interface McpWorld extends FakeOptions {

@@ -1,4 +1,4 @@
-import { defaultExposure } from '../../src/runtime/catalog/types/exposure.ts'
+import { defaultExposure } from '../../src/runtime/catalog/types/generation.ts'
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
 import { defaultToolPolicy } from '../../src/runtime/kernel/types/tool-policy.ts'
 import type {

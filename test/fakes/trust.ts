@@ -1,6 +1,6 @@
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
-import type { TrustedKey, TrustStore } from '../../src/runtime/catalog/types/trust.ts'
+import type { TrustedKey, TrustStore } from '../../src/runtime/catalog/types/plugin-upload.ts'
 
 /** The table of accepted keys as the database keeps it, and what was put on the record. */
 export function createMemoryTrust(): TrustStore & { readonly events: readonly DeploymentEvent[] } {

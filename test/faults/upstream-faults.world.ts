@@ -1,3 +1,4 @@
+import * as ledgers from '../../src/runtime/kernel/leases/ledger.ts'
 import { expect, vi } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { SessionEvent } from '#contracts/event.ts'
@@ -7,9 +8,10 @@ import type { Ledger } from '#runtime/kernel/types/lease.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createInputValidator } from '../../src/runtime/catalog/input-validator.ts'
-import { createSchemaValidator } from '../../src/runtime/catalog/schema-validator.ts'
-import * as ledgers from '../../src/runtime/kernel/leases/ledger.ts'
+import {
+  createInputValidator,
+  createSchemaValidator,
+} from '../../src/runtime/catalog/schema-validator.ts'
 import { createKernel } from '../../src/runtime/kernel/run.ts'
 import { createTokenEstimator } from '../../src/platform/models/estimate.ts'
 import { createOpenAiProvider } from '../../src/platform/models/openai-provider.ts'

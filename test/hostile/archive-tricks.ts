@@ -1,4 +1,4 @@
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { folder } from '../fakes/uploads.ts'
 import { bytesOf, joined, zip, zipOf, type ZipFile, type ZipLies } from '../fakes/zip.ts'
 

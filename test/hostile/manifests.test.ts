@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { readUpload } from '../../src/features/plugins/admission/read-upload.ts'
 import { folder, manifestText, uploadDeps } from '../fakes/uploads.ts'
 import { zipOf } from '../fakes/zip.ts'

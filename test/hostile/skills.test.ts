@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
-import { checkSkillName } from '../../src/runtime/catalog/lifecycle/skill-names.ts'
+import { checkSkillName } from '../../src/runtime/catalog/lifecycle/names.ts'
 import { checkDistinct, checkPath } from '../../src/features/plugins/admission/archive-paths.ts'
 import { readSkills } from '../../src/features/plugins/admission/read-skills.ts'
 import { readBundle } from '../../src/features/skills/admission/read-bundle.ts'

@@ -1,10 +1,9 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { parseManifest } from '../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest, toPermit } from '../../src/runtime/catalog/types/permit.ts'
 import { lengthPrefixed } from '../../src/contracts/objects.ts'
-import { toPermit } from '../../src/runtime/catalog/types/permit.ts'
-import { toBundleText } from '../../src/runtime/catalog/types/plugin-bundle.ts'
+import { toBundleText } from '../../src/runtime/catalog/types/plugin-upload.ts'
 import type {
   CatalogApi,
   ChangeBy,

@@ -2,7 +2,11 @@ import { invalidField } from '#platform/routes/json-shape.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { eventOf } from './key-administration.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { TrustAdministration, TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
+import type {
+  TrustAdministration,
+  TrustedKey,
+  TrustStore,
+} from '#runtime/catalog/types/plugin-upload.ts'
 
 const idChars = 22
 

@@ -1,8 +1,7 @@
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { Offers } from '#contracts/manifest/manifest-offers.ts'
-import type { MoreTools } from '#runtime/catalog/types/tool.ts'
+import { type MoreTools, ownerOf } from '#runtime/catalog/types/skill.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { ownerOf } from '#runtime/catalog/types/tool-name.ts'
 import {
   createStoredAgents,
   type StoredAgents,

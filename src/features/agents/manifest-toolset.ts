@@ -1,6 +1,6 @@
 import type { AgentSpec } from '#contracts/agent.ts'
-import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
-import type { MoreTools } from '#runtime/catalog/types/tool.ts'
+import type { AgentManifest } from '#runtime/catalog/types/permit.ts'
+import type { MoreTools } from '#runtime/catalog/types/skill.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import type { CodeOf } from './tool-reach.ts'
 

@@ -1,11 +1,11 @@
 // The connection between a run and the session of an agent that it called.
 
 import { defined } from '#contracts/defined.ts'
-import { toNanoUsd } from '#runtime/catalog/types/agent-limits.ts'
+import { toNanoUsd } from '#runtime/catalog/types/permit.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { handoffSchema, type SharedPart } from '#contracts/manifest/agent-manifest.ts'
-import type { AgentManifest } from '#runtime/catalog/types/manifest.ts'
+import type { AgentManifest } from '#runtime/catalog/types/permit.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { Submitted, SubmitAs } from '#runtime/session/types/session-entry.ts'

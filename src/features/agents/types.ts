@@ -7,9 +7,8 @@ import {
   type RunnableAgent,
 } from '#contracts/manifest/agent-definition.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
-import { parseManifest } from '#runtime/catalog/types/manifest.ts'
+import { parseManifest, toLimits } from '#runtime/catalog/types/permit.ts'
 import { defined } from '#contracts/defined.ts'
-import { toLimits } from '#runtime/catalog/types/agent-limits.ts'
 import { defaultAgentLimits } from '#contracts/limits.ts'
 import type {
   AgentNeed,

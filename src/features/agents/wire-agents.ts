@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/manifest/manifest-offers.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { AgentDirectory, OrchestratorPrompt } from '#runtime/session/types/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { AgentDescriptor } from '#contracts/agent.ts'

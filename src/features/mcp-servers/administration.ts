@@ -8,8 +8,8 @@ import {
   type McpStanding,
   type McpApproval,
 } from '#runtime/catalog/types/mcp.ts'
-import type { McpServerView, McpAdministration } from '#runtime/catalog/types/mcp-administration.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { McpServerView, McpAdministration } from '#runtime/catalog/types/part-kind.ts'
+import type { BundleStore, PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import {
   destroys,
   approvalLines,
@@ -22,7 +22,6 @@ import {
 import { lookAlikeNotes, shown } from './listing.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
-import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import { forgetPrincipal, forgetServer, ownerOf, type AtServer } from './gateway.ts'
 import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
 import { createOwnLogins, type OwnLoginDeps, type OwnLoginParts } from './own-logins.ts'

@@ -1,17 +1,16 @@
 import { invalidField } from '#platform/routes/json-shape.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import {
-  type McpChange,
-  type McpPin,
-  type McpServerConfig,
-  type McpServerRow,
-  type McpServerStore,
+import type {
+  McpChange,
+  McpPin,
+  McpServerConfig,
+  McpServerRow,
+  McpServerStore,
 } from '#runtime/catalog/types/mcp.ts'
-import type { McpDecisions, McpOutcome } from '#runtime/catalog/types/mcp-administration.ts'
+import type { McpDecisions, McpOutcome } from '#runtime/catalog/types/part-kind.ts'
 import { pinsOf, withoutPin, withPin, type Generation } from '#runtime/catalog/types/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { ChangeBy, BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 
 /** The state from which a change of the servers is decided. */
 interface DecisionDeps {

@@ -5,8 +5,8 @@ import type {
   McpCaller,
   McpServerApi,
   McpServerConfig,
+  McpSigner,
 } from '#runtime/catalog/types/mcp.ts'
-import type { McpSigner } from '#runtime/catalog/types/mcp-sign-in.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 
 async function loadParts(

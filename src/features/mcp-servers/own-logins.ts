@@ -1,11 +1,10 @@
 import { defined } from '#contracts/defined.ts'
-import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
+import type { DeploymentDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerApi, McpServerRow } from '#runtime/catalog/types/mcp.ts'
-import type { McpOwnLogins, McpSelf } from '#runtime/catalog/types/mcp-administration.ts'
+import type { McpOwnLogins, McpSelf } from '#runtime/catalog/types/part-kind.ts'
 import { fromReply } from '#contracts/reply.ts'
-import { forgetSigner } from './gateway.ts'
-import type { AtServer } from './gateway.ts'
+import { forgetSigner, type AtServer } from './gateway.ts'
 
 /** The methods of a server's objects that a principal's sign-in calls. */
 export type OwnLoginParts = keyof Pick<

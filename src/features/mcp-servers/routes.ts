@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { McpAdministration } from '#runtime/catalog/types/mcp-administration.ts'
+import type { McpAdministration } from '#runtime/catalog/types/part-kind.ts'
 import { mcpServerSchema, type McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import type { SecretAdministration } from '#features/access/types/secrets.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'

@@ -1,7 +1,6 @@
-import type { McpSigner } from '#runtime/catalog/types/mcp-sign-in.ts'
+import type { McpSigner, McpServerConfig, McpServerApi } from '#runtime/catalog/types/mcp.ts'
 import type { LinkStore } from './kept-values.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { McpServerConfig, McpServerApi } from '#runtime/catalog/types/mcp.ts'
 import { type Reply, toReply } from '#contracts/reply.ts'
 import { toCallFailure, notSignedIn } from './call-failure.ts'
 import { defined } from '#contracts/defined.ts'

@@ -5,7 +5,7 @@ import type {
   PluginChange,
   PluginView,
 } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { TrustAdministration } from '#runtime/catalog/types/trust.ts'
+import type { TrustAdministration } from '#runtime/catalog/types/plugin-upload.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { installers, operators, pluginReaders } from '#platform/routes/roles.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { approverSchema } from '#contracts/approval.ts'
-import { exposureSchema } from '#runtime/catalog/types/exposure.ts'
+import { exposureSchema } from '#runtime/catalog/types/generation.ts'
 import { networkRuleSchema } from '#runtime/kernel/types/network-rule.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import { policyLines, toolPolicySchema } from '#runtime/kernel/types/tool-policy.ts'

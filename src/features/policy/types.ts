@@ -1,5 +1,5 @@
 import type { Destination, OutsideAddress } from '#contracts/destination.ts'
-import type { NetworkRule } from '#runtime/catalog/types/network-rule.ts'
+import type { NetworkRule } from '#runtime/catalog/types/plugin-catalog.ts'
 import { capped, openHost } from '#runtime/kernel/types/network-rule.ts'
 import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'

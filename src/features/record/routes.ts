@@ -7,7 +7,13 @@ import { keyHolders, operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, dayAmount, flag, object, text, usd } from '#platform/routes/shapes.ts'
 import type { Targets } from '#platform/routes/targets.ts'
-import { readAudit, type AuditDeps } from './routes/audit.ts'
+import {
+  readAudit,
+  type AuditDeps,
+  confirmAttempt,
+  listUnconfirmed,
+  type ConfirmDeps,
+} from './routes/audit.ts'
 import { toExposition } from './routes/metrics-text.ts'
 import {
   auditQuery,
@@ -18,7 +24,6 @@ import {
   unconfirmedRequest,
   usageQuery,
 } from './routes/requests.ts'
-import { confirmAttempt, listUnconfirmed, type ConfirmDeps } from './routes/unconfirmed.ts'
 import { readOwnUsage, readUsage, type UsageDeps } from './routes/usage.ts'
 
 interface ModelReportDeps {
@@ -151,7 +156,10 @@ const unconfirmedAttempt = z
   })
   .meta({ id: 'UnconfirmedAttempt' })
 
-/** Routes of the record: audit, models and agents, spending (`/api/usage`: the caller's own), unconfirmed model requests. */
+/**
+ * Routes of the record: audit, models and agents, spending (`/api/usage`: the caller's own), unconfirmed model
+ * requests.
+ */
 export default [
   route('GET /api/operator/audit', {
     roles: readers,

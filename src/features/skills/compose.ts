@@ -1,16 +1,20 @@
 import type { ReadLog } from '#runtime/session/types/session-entry.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import type {
   SkillAdmission,
   SkillBundle,
   SkillStore,
 } from '#runtime/catalog/types/skill-catalog.ts'
-import type { SkillDraftStore } from '#runtime/catalog/types/skill-draft.ts'
-import { compareSkills } from './admission/compare.ts'
+import type { SkillDraftStore } from './store/skill-drafts.ts'
+import { compareSkills } from './admission/read-bundle.ts'
 import { createUploadReader, type UploadReaderDeps } from './admission/read-uploads.ts'
-import { createBundledSkills, type BundledSkillsDeps } from './bundled-skills.ts'
+import {
+  createBundledSkills,
+  type BundledSkillsDeps,
+  createInstalledSkills,
+  type InstalledSkillsDeps,
+} from './installed-skills.ts'
 import { createEmitSkill, doneIn, type EmitSkillDeps } from './drafts/emit-skill.ts'
-import { createInstalledSkills, type InstalledSkillsDeps } from './installed-skills.ts'
 import { createSkillLibrary, type SkillLibraryDeps } from './skill-library.ts'
 import { createSkillSearch } from './skill-search.ts'
 import { createSkillShelf } from './skill-shelf.ts'

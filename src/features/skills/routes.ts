@@ -10,8 +10,14 @@ import { installers, operators, pluginReaders, talkers } from '#platform/routes/
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, json, notes, text } from '#platform/routes/shapes.ts'
 import { addSkills, type AddSkillDeps } from './routes/add-skills.ts'
-import { addition, change, changes, hash, kind, requires, tier } from './routes/replies.ts'
 import {
+  addition,
+  change,
+  changes,
+  hash,
+  kind,
+  requires,
+  tier,
   addSkillsQuery,
   enableSkillRequest,
   fetchSkillsRequest,

@@ -16,8 +16,8 @@ import {
   type SkillLibrary,
   type SkillSource,
 } from '#runtime/catalog/types/skill.ts'
-import { createSkillIndex } from './skill-index.ts'
-import { entryFile, instructionsOf, toSearched } from './skill-text.ts'
+import { createSkillIndex } from './skill-search.ts'
+import { entryFile, instructionsOf, toSearched } from './read-skill.ts'
 import { createSkillViews, missingOf, toShort, type SkillViewsDeps } from './skill-views.ts'
 
 /** So many at most: each is a description that the model reads, and of more it would have to choose blindly. */
@@ -92,7 +92,9 @@ const toFound = ({ name, description, tier }: SkillCandidate): FoundSkill => ({
   ...(tier === 'community' && { label: labelOfSkill({ name, tier }) }),
 })
 
-/** Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about. */
+/**
+ * Enabling a stranger's says that it may be chosen, not that its author may steer what is done: that is asked about.
+ */
 const toPersona = (skill: SkillSource): Persona => ({
   name: skill.name,
   hash: skill.hash,

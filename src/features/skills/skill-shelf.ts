@@ -7,7 +7,7 @@ import type {
   SkillLibrary,
   SkillShelf,
 } from '#runtime/catalog/types/skill.ts'
-import { digestOf, entryFile } from './skill-text.ts'
+import { digestOf, entryFile } from './read-skill.ts'
 
 /** A file as it stands in an archive. */
 interface ZipFile {

@@ -1,10 +1,10 @@
 import { defined } from '#contracts/defined.ts'
-import { headOf } from '#contracts/cut.ts'
+import { shortened } from '#contracts/cut.ts'
 import { cutFrontMatter } from '#features/plugins/types/front-matter.ts'
 import { needsQuotes } from './types.ts'
 import type { SkillBundle, SkillStore, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'
 import type { IsThere, SkillLibrary, SkillSource, SkillView } from '#runtime/catalog/types/skill.ts'
-import { entryFile, instructionsOf } from './skill-text.ts'
+import { entryFile, instructionsOf } from './read-skill.ts'
 
 const maxDescriptionChars = 400
 
@@ -93,8 +93,7 @@ export async function missingOf(
 }
 
 /** The short form of a description in search results. */
-export const toShort = (text: string): string =>
-  text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text
+export const toShort = (text: string): string => shortened(text, maxDescriptionChars)
 
 async function toView(
   skill: Omit<SkillView, 'state' | 'missing' | 'tokens'>,

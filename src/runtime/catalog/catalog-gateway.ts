@@ -19,10 +19,15 @@ import type {
 } from './types/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createBodyCache, createPartLookup } from './cached-parts.ts'
-import { createCachedSet, maxWaitMs, type CachedSetDeps } from './cached-set.ts'
+import {
+  createBodyCache,
+  createPartLookup,
+  createCachedSet,
+  maxWaitMs,
+  type CachedSetDeps,
+  within,
+} from './cached-set.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
-import { within } from './within.ts'
 
 /** How the Catalog is reached, and where bodies are. */
 export interface CatalogGatewayOptions extends Pick<CachedSetDeps<unknown>, 'keepAlive'> {
@@ -51,7 +56,8 @@ const isComplete = ({ parts, snapshot }: CommonSet): boolean =>
   parts.every(({ bodies }) => bodies.every((hash) => Object.hasOwn(snapshot.sources, hash)))
 
 /**
- * Asks the one Catalog object for the other rooms of an isolate. The parts that every run has are cached as one set; other
+ * Asks the one Catalog object for the other rooms of an isolate. The parts that every run has are cached as one set;
+ * other
  * parts are looked up by name, once in a generation. Bodies are read by their hash from where bundles are stored. A
  * question without an answer throws `request_unavailable`.
  */
@@ -118,8 +124,10 @@ export function createCatalogGateway({
   return {
     ...createAdministration({ ask, snapshot, latest, forget }),
     /**
-     * The parts that every run has, from a cache that is refreshed behind the answer: while this isolate is at work they are
-     * at most about a second old, after a pause at most a minute. While the Catalog does not answer they are the last ones
+     * The parts that every run has, from a cache that is refreshed behind the answer: while this isolate is at work
+     * they are
+     * at most about a second old, after a pause at most a minute. While the Catalog does not answer they are the last
+     * ones
      * that were read, however old. Throws only where none ever were.
      */
     snapshot,

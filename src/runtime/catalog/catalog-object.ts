@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Generation, HeldPart, PluginSnapshot, PluginSource } from './types/generation.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
@@ -11,10 +10,7 @@ import type {
   ChangeResult,
   PartListener,
   PluginChange,
-  PluginListing,
-  PluginView,
 } from './types/plugin-catalog.ts'
-import type { PluginStore } from './types/plugin-store.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { SearchSkills } from './types/skill-catalog.ts'
@@ -24,11 +20,11 @@ import { createInForce } from './in-force.ts'
 import { createStoredParts, type StoredParts } from './stored-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
-import type { NamesKept } from './lifecycle/look-alikes.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
+import type { PluginViews } from './lifecycle/view.ts'
 
 /** The ports to other rooms, and the lifecycle, which decides changes and stores them. */
-export interface CatalogRuntime extends PluginLifecycle {
+export interface CatalogRuntime extends PluginLifecycle, PluginViews {
   readonly clock: Clock
   readonly newestNumber: () => Promise<number>
   readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
@@ -37,23 +33,16 @@ export interface CatalogRuntime extends PluginLifecycle {
   readonly buildIndex: BuildSearchIndex
   /** The skills that match; they are read again after a change of revision. */
   readonly searchSkills: SearchSkills
-  readonly show: (id: string, names: NamesKept) => Promise<PluginView | undefined>
-  readonly page: (
-    after: string,
-    limit: number,
-    names: NamesKept,
-  ) => Promise<readonly PluginListing[]>
-  readonly failed: () => Promise<readonly PluginProblem[]>
   /** How many principals there are, the operator included. */
   readonly principals: () => Promise<number>
-  readonly generations: PluginStore['generations']
   /** Removes some versions that no generation needs any more. @returns How many. */
   readonly collect: () => Promise<number>
 }
 
 /**
  * The class behind the `CATALOG` binding: one object, through which every change of what is enabled goes, one after the
- * other. D1 has the truth; the parts that are stored here answer while D1 is away. A reader waits for a change only while
+ * other. D1 has the truth; the parts that are stored here answer while D1 is away. A reader waits for a change only
+ * while
  * that is being written.
  */
 export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
@@ -71,33 +60,33 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #bill = createBill(this.#kept)
     readonly #billed = this.#bill.reply
 
-    look(known?: number): ReturnType<CatalogApi['look']> {
+    look(known?: number) {
       return this.#known((number) =>
         number === known ? { number } : { number, parts: this.#kept.always() },
       )
     }
 
-    parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
+    parts(ids: readonly string[]) {
       return this.#known((number) => ({ number, parts: this.#kept.named(ids) }))
     }
 
-    search(...asked: Parameters<CatalogApi['search']>): ReturnType<CatalogApi['search']> {
-      return this.#known(() => this.#tools.search(...asked))
+    search(queries: readonly string[], limit: number) {
+      return this.#known(() => this.#tools.search(queries, limit))
     }
 
-    skills(queries: readonly string[]): ReturnType<CatalogApi['skills']> {
+    skills(queries: readonly string[]) {
       return this.#known(() => this.#runtime.searchSkills(queries, this.#kept))
     }
 
-    tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
+    tools(wanted: readonly string[]) {
       return this.#known(() => this.#tools.tools(wanted))
     }
 
-    toolNames(wanted: readonly string[]): ReturnType<CatalogApi['toolNames']> {
+    toolNames(wanted: readonly string[]) {
       return this.#known(() => this.#tools.toolNames(wanted))
     }
 
-    problems(): ReturnType<CatalogApi['problems']> {
+    problems() {
       return this.#known(() => this.#tools.problems())
     }
 
@@ -105,19 +94,19 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#inForce.hold(part, listener)
     }
 
-    plugin(id: string): ReturnType<CatalogApi['plugin']> {
+    plugin(id: string) {
       return this.#billed(() => this.#runtime.show(id, this.#inForce.names))
     }
 
-    page(after: string, limit: number): ReturnType<CatalogApi['page']> {
+    page(after: string, limit: number) {
       return this.#billed(() => this.#runtime.page(after, limit, this.#inForce.names))
     }
 
-    failed(): ReturnType<CatalogApi['failed']> {
+    failed() {
       return this.#billed(() => this.#runtime.failed())
     }
 
-    generations(limit: number): ReturnType<CatalogApi['generations']> {
+    generations(limit: number) {
       return this.#billed(() => this.#runtime.generations(limit))
     }
 

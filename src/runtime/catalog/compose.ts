@@ -1,14 +1,17 @@
-import type { Generation, PluginSnapshot, PluginSource } from './types/generation.ts'
-import { partsOf, type StoredPart } from './types/generation.ts'
+import {
+  type Generation,
+  type PluginSnapshot,
+  type PluginSource,
+  partsOf,
+  type StoredPart,
+} from './types/generation.ts'
 import type { PartKinds, PartsInForce } from './types/part-kind.ts'
-import type { PluginQuota } from './types/plugin-catalog.ts'
-import type { BundleStore, PluginStore } from './types/plugin-store.ts'
+import type { PluginQuota, BundleStore, PluginStore } from './types/plugin-catalog.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
-import type { SkillStore } from './types/skill-catalog.ts'
+import type { SkillStore, EmitSkill } from './types/skill-catalog.ts'
 import type { AgentSkills } from './types/skill.ts'
-import type { EmitSkill } from './types/skill-draft.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import type { TrustStore } from './types/trust.ts'
+import type { TrustStore } from './types/plugin-upload.ts'
 import {
   createCatalogGateway,
   emptySnapshot,
@@ -21,25 +24,48 @@ import {
   type PluginLifecycle,
 } from './lifecycle/lifecycle.ts'
 import { createPluginViews, type IsolatePrice } from './lifecycle/view.ts'
-import { createCollector } from './lifecycle/collect.ts'
-import { createEmitSkillTool } from './emit-skill-tool.ts'
+import { createEmitSkillTool, createPresence } from './skill-tool.ts'
 import {
   type OutputSpaces,
   createOutputStore,
   createOutputTool,
   readOutputName,
 } from './output-tool.ts'
-import { withResultsAside } from './keep-aside.ts'
+import { withResultsAside, createUnseenWords } from './keep-aside.ts'
 import { createNarrowReader, readValuesName } from './narrow-reader.ts'
 import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
-import { createInputValidator } from './input-validator.ts'
-import { createSchemaValidator } from './schema-validator.ts'
+import { createInputValidator, createSchemaValidator } from './schema-validator.ts'
 import { createSearchIndex } from './search/search-index.ts'
 import { queryTerms, termsOf } from './search/words.ts'
-import { createPresence } from './skill-tool.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
-import { createUnseenWords } from './unseen-words.ts'
+import type { Clock } from '#contracts/sources.ts'
+
+/** Where unreferenced bundles are, and how long they stay. */
+interface CollectorDeps {
+  readonly store: Pick<PluginStore, 'unnamed'>
+  readonly bundles: Pick<BundleStore, 'remove'>
+  readonly clock: Pick<Clock, 'nowMs'>
+  readonly keepVersionsMs: number
+  /** The most bundles of one step: a change waits for the step. */
+  readonly maxBundles?: number
+}
+
+/**
+ * Removes a batch of bundles that no generation of this period named, no plugin or server has now, and that were not
+ * stored lately. No unfinished run needs such a bundle: the row of a run has the parts that the run began with
+ * (docs/decisions/0047).
+ *
+ * @returns How many were removed; 0 if there are no more.
+ */
+const createCollector =
+  ({ store, bundles, clock, keepVersionsMs, maxBundles = 25 }: CollectorDeps) =>
+  async (): Promise<number> => {
+    const beforeMs = clock.nowMs() - keepVersionsMs
+    const hashes = await store.unnamed(beforeMs, maxBundles)
+    if (hashes.length > 0) await bundles.remove(hashes, beforeMs)
+    return hashes.length
+  }
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly sessions: OutputSpaces

@@ -1,12 +1,11 @@
-import { headOf } from '#contracts/cut.ts'
+import { shortened } from '#contracts/cut.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
-import type { AgentSkills, IsThere } from './types/skill.ts'
+import type { AgentSkills, IsThere, MoreTools } from './types/skill.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
-import type { MoreTools } from './types/tool.ts'
 import type { Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { splitExclusions } from './search/exclusions.ts'
+import { splitExclusions } from './search/read-document.ts'
 import { toSignature } from './signatures.ts'
 import { createLoadSkill, createPresence } from './skill-tool.ts'
 import { toToolDocument } from './tool-document.ts'
@@ -211,8 +210,7 @@ function describe({ name, description, inputSchema }: Tool): JsonObject {
   }
 }
 
-const toShort = (text: string): string =>
-  text.length > maxDescriptionChars ? `${headOf(text, maxDescriptionChars - 1)}…` : text
+const toShort = (text: string): string => shortened(text, maxDescriptionChars)
 
 /** A name that stands for another tool: the toolset resolves it, so that the inner one passes the gates itself. */
 const callTool: Tool = {

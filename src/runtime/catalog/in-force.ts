@@ -3,8 +3,8 @@ import type { PartListener } from './types/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { StoredParts } from './stored-parts.ts'
 import type { ChangePorts } from './lifecycle/lifecycle.ts'
-import { keepNames } from './lifecycle/look-alikes.ts'
-import { within } from './within.ts'
+import { keepNames } from './lifecycle/names.ts'
+import { within } from './cached-set.ts'
 
 export interface InForceDeps {
   readonly clock: Clock

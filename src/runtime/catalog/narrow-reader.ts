@@ -7,7 +7,7 @@ import type { ModelRequest } from '#contracts/model.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
 import { keepOutput, loadOutput, type OutputSpaces } from './output-tool.ts'
-import { placeholderOf, wordsHandle } from './unseen-words.ts'
+import { placeholderOf, wordsHandle } from './keep-aside.ts'
 import {
   answerSchema,
   fieldsSchema,
@@ -17,6 +17,8 @@ import {
   takeAnswers,
   type NarrowFields,
 } from '#runtime/kernel/types/narrow-types.ts'
+import type { Fields } from '#features/memory/long-term/note-words.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
 
 /** The tool that reads values out of a text behind a handle. */
 export const readValuesName = `${corePrefix}read_values`
@@ -192,9 +194,7 @@ function toRequest({
 function toObject(text: string): JsonObject | undefined {
   try {
     const value = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)) as Json
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }

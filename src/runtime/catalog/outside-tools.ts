@@ -6,6 +6,7 @@ import type { ToolDefinition } from '#contracts/model.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
+import { toToolset } from './toolset.ts'
 
 /**
  * The toolset of a run whose client has tools of its own, or answers questions (`isola__ask`). Each call of such a tool
@@ -23,19 +24,11 @@ export function withOutsideTools(
       .map((tool) => outsideEntry(tool, 'client_tool')),
   ].filter(({ tool }) => !toolset.resolve(tool.name, {}))
   if (entries.length === 0) return toolset
-  const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
-  const definitions = entries.map(({ tool: { name, description, inputSchema } }) => ({
-    name,
-    description,
-    inputSchema,
-  }))
+  const outside = toToolset(entries)
   return {
     ...toolset,
-    definitions: [...toolset.definitions, ...definitions],
-    resolve(name, input) {
-      const entry = byName.get(name)
-      return entry ? { entry, input } : toolset.resolve(name, input)
-    },
+    definitions: [...toolset.definitions, ...outside.definitions],
+    resolve: (name, input) => outside.resolve(name, input) ?? toolset.resolve(name, input),
   }
 }
 

@@ -4,7 +4,7 @@ import {
   type StoredPart,
   type PluginSource,
 } from './types/generation.ts'
-import { ownerOf } from './types/tool-name.ts'
+import { ownerOf } from './types/skill.ts'
 
 /** The look-ups of parts and their sources. */
 export interface NeedsDeps {

@@ -1,8 +1,9 @@
-import { headOf } from '#contracts/cut.ts'
+import { isJsonObject } from '#contracts/json-object.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import { shortened } from '#contracts/cut.ts'
 import type { Tool } from '#contracts/tool.ts'
 import { toVisible, withCodes } from '#contracts/visible-text.ts'
-import { splitExclusions } from './search/exclusions.ts'
+import { splitExclusions } from './search/read-document.ts'
 
 const maxCommentChars = 160
 const maxNoteChars = 80
@@ -35,7 +36,7 @@ function callOf(name: string, input: string): string {
 
 function inputOf(schema: JsonSchema): string {
   const { required, properties } = schema
-  const isClosed = Object.keys(isObject(properties) ? properties : {}).length === 0
+  const isClosed = Object.keys(isJsonObject(properties) ? properties : {}).length === 0
   if (isClosed && schema['additionalProperties'] === false) return ''
   return `input${Array.isArray(required) && required.length > 0 ? '' : '?'}: ${typeOf(schema)}`
 }
@@ -59,7 +60,8 @@ interface Place {
 function toType(schema: Json | undefined, place: Place): string {
   if (schema === false) return 'never'
   place.count.types += 1
-  if (!isObject(schema) || place.depth > maxDepth || place.count.types > maxTypes) return 'unknown'
+  if (!isJsonObject(schema) || place.depth > maxDepth || place.count.types > maxTypes)
+    return 'unknown'
   const below = { ...place, depth: place.depth + 1 }
   const { $ref: ref, enum: values, anyOf, oneOf, allOf } = schema
   if (typeof ref === 'string') return toType(referred(ref, place.root), below)
@@ -102,14 +104,14 @@ function objectType(
   { properties, required, additionalProperties: others }: JsonObject,
   place: Place,
 ): string {
-  const all = Object.entries(isObject(properties) ? properties : {})
+  const all = Object.entries(isJsonObject(properties) ? properties : {})
   if (all.length === 0)
     return others === false
       ? '{}'
-      : `Record<string, ${isObject(others) ? toType(others, place) : 'unknown'}>`
+      : `Record<string, ${isJsonObject(others) ? toType(others, place) : 'unknown'}>`
   const needed = new Set(Array.isArray(required) ? required : [])
   const members = all.slice(0, maxMembers).map(([name, schema]) => {
-    const { description } = isObject(schema) ? schema : {}
+    const { description } = isJsonObject(schema) ? schema : {}
     const note = typeof description === 'string' ? toComment(description, maxNoteChars) : ''
     const mark = needed.has(name) ? '' : '?'
     return `${keyOf(name)}${mark}: ${toType(schema, place)}${note === '' ? '' : ` /* ${note} */`}`
@@ -126,7 +128,7 @@ function referred(ref: string, root: JsonSchema): Json | undefined {
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<Json | undefined>(
-      (at, part) => (isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined),
+      (at, part) => (isJsonObject(at) && Object.hasOwn(at, part) ? at[part] : undefined),
       root,
     )
 }
@@ -151,10 +153,5 @@ const memberOf = (name: string): string => (isIdentifier(name) ? `.${name}` : `[
 
 /** One line of text that cannot close the comment around it. */
 function toComment(text: string, maxChars: number): string {
-  const line = toVisible(text.replace(/\s+/g, ' ').trim()).replaceAll('*/', '* /')
-  return line.length > maxChars ? `${headOf(line, maxChars - 1)}…` : line
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return shortened(toVisible(text.replace(/\s+/g, ' ').trim()).replaceAll('*/', '* /'), maxChars)
 }

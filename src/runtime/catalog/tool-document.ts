@@ -1,5 +1,6 @@
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { JsonSchema } from '#contracts/json.ts'
 import { headOf } from '#contracts/cut.ts'
-import type { Json, JsonSchema } from '#contracts/json.ts'
 import type { SearchDocument } from '#contracts/search.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 
@@ -41,17 +42,13 @@ export function describeOwner(manifest: unknown): string {
  * task, a place for its outcome) are left out: by them each agent would be found for "message" or "file".
  */
 export function describeParameters({ properties }: JsonSchema): string {
-  if (!isObject(properties) || 'onOutcome' in properties) return ''
+  if (!isJsonObject(properties) || 'onOutcome' in properties) return ''
   return Object.entries(properties)
     .map(([name, schema]) =>
-      isObject(schema) && typeof schema.description === 'string'
+      isJsonObject(schema) && typeof schema.description === 'string'
         ? `${name} ${schema.description}`
         : name,
     )
     .join(' ')
     .slice(0, maxParametersChars)
-}
-
-function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

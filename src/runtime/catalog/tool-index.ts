@@ -1,12 +1,11 @@
 import type { PluginSnapshot } from './types/generation.ts'
 import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
-import { ownerOf } from './types/tool-name.ts'
+import type { ListedTool } from './types/plugin-catalog.ts'
+import { ownerOf } from './types/skill.ts'
 import type { BuildSearchIndex, SearchHit, SearchIndex } from '#contracts/search.ts'
 import type { StoredParts } from './stored-parts.ts'
 import { toSnapshot, withNeeds, type NeedsDeps, type WithNeeds } from './part-needs.ts'
-import { createDocumentReader } from './search/read-document.ts'
-import { shippedRanking } from './search/settings.ts'
+import { createDocumentReader, shippedRanking } from './search/read-document.ts'
 import { describeOwner, toToolDocument } from './tool-document.ts'
 
 /** A set of parts as a session would wire it. */

@@ -6,8 +6,7 @@ import { headOf } from '#contracts/cut.ts'
 import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { DeniedTools } from '#runtime/kernel/types/policy.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { AgentSkills } from './types/skill.ts'
-import type { MoreTools } from './types/tool.ts'
+import type { AgentSkills, MoreTools } from './types/skill.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
 /**
@@ -51,7 +50,10 @@ export function toCodeTool({ tool, ...entry }: ToolEntry): ToolEntry {
   }
 }
 
-/** Full names of the tools that code calls, as far as it says them: `tools.kv.get`, `tools["web-search"].search`, `"kv__get"`. */
+/**
+ * Full names of the tools that code calls, as far as it says them: `tools.kv.get`, `tools["web-search"].search`,
+ * `"kv__get"`.
+ */
 export function namesIn(code: string): readonly string[] {
   const part = String.raw`(?:\.([A-Za-z_$][\w$]*)|\[\s*["'\`]([\w-]+)["'\`]\s*\])`
   const taken = code.matchAll(new RegExp(String.raw`\btools${part}${part}`, 'g'))
@@ -182,7 +184,8 @@ function refusal(name: string, taken: ReadonlyMap<string, ToolEntry>): string | 
     : 'is not a valid tool name'
 }
 
-function toToolset(entries: readonly ToolEntry[]): Toolset {
+/** Tools by their names, with their definitions. */
+export function toToolset(entries: readonly ToolEntry[]): Toolset {
   const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
   return {
     definitions: entries.map(({ tool: { name, description, inputSchema } }) => ({

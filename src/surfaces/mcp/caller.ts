@@ -1,5 +1,5 @@
-import { offeredSkills, type Exposure } from '#runtime/catalog/types/exposure.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import { offeredSkills, type Exposure } from '#runtime/catalog/types/generation.ts'
+import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { Ask, Asker } from '#runtime/session/types/session-entry.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import type { McpDeps } from './deps.ts'

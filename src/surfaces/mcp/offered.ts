@@ -1,8 +1,8 @@
 import type { JsonSchema, JsonObject } from '#contracts/json.ts'
 import type { AgentDescriptor } from '#contracts/agent.ts'
-import type { Exposure } from '#runtime/catalog/types/exposure.ts'
+import type { Exposure } from '#runtime/catalog/types/generation.ts'
 import type { Offers } from '#contracts/manifest/manifest-offers.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 
 /** The meaning of one name in `tools/list`. */

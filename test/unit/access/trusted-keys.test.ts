@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
-import type { TrustedKey } from '../../../src/runtime/catalog/types/trust.ts'
+import type { TrustedKey } from '../../../src/runtime/catalog/types/plugin-upload.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
 import { createTrustStore } from '../../../src/features/access/store/trusted-keys.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'

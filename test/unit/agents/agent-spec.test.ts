@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { defaultAgentLimits } from '#contracts/limits.ts'
 import { orchestratorLimits } from '../../../src/features/agents/types.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
-import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest } from '../../../src/runtime/catalog/types/permit.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import {
   registerInstructions,

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { resolveUsesTools } from '../../../src/features/agents/tool-reach.ts'
-import { permitLines, toPermit, widened } from '../../../src/runtime/catalog/types/permit.ts'
-import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
+import {
+  permitLines,
+  toPermit,
+  widened,
+  parseManifest,
+} from '../../../src/runtime/catalog/types/permit.ts'
 import { says, toolEntry } from '../../fakes/kernel.ts'
 
 const owner = (id: string, ...names: string[]) => ({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { StoredPart } from '#runtime/catalog/types/generation.ts'
-import { createPartLookup } from '../../../src/runtime/catalog/cached-parts.ts'
+import { createPartLookup } from '../../../src/runtime/catalog/cached-set.ts'
 
 const partOf = (id: string) => ({ kind: 'plugin', id, epoch: 1 }) as unknown as StoredPart
 const found = (ids: readonly string[]) => ({ number: 7, parts: ids.map(partOf) })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/runtime/catalog/types/skill-draft.ts'
-import { createEmitSkillTool } from '../../../src/runtime/catalog/emit-skill-tool.ts'
+import type { Emitted } from '../../../src/runtime/catalog/types/skill-catalog.ts'
+import { createEmitSkillTool } from '../../../src/runtime/catalog/skill-tool.ts'
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 

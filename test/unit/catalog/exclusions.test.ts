@@ -3,8 +3,10 @@ import {
   createRankedIndex,
   createSearchIndex,
 } from '../../../src/runtime/catalog/search/search-index.ts'
-import { shippedRanking } from '../../../src/runtime/catalog/search/settings.ts'
-import { splitExclusions } from '../../../src/runtime/catalog/search/exclusions.ts'
+import {
+  shippedRanking,
+  splitExclusions,
+} from '../../../src/runtime/catalog/search/read-document.ts'
 
 const document = (id: string, description: string, body?: string) => {
   const [owner = '', name = ''] = id.split('__')

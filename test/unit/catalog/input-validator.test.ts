@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createInputValidator } from '../../../src/runtime/catalog/input-validator.ts'
+import { createInputValidator } from '../../../src/runtime/catalog/schema-validator.ts'
 
 const { validate } = createInputValidator({ validate: () => ({ ok: true }) })
 

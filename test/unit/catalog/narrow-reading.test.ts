@@ -4,9 +4,8 @@ import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contrac
 import type { ModelRequest } from '#contracts/model.ts'
 import type { ToolResult, Toolset } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../../src/runtime/catalog/output-tool.ts'
-import { withResultsAside } from '../../../src/runtime/catalog/keep-aside.ts'
+import { withResultsAside, createUnseenWords } from '../../../src/runtime/catalog/keep-aside.ts'
 import { createNarrowReader } from '../../../src/runtime/catalog/narrow-reader.ts'
-import { createUnseenWords } from '../../../src/runtime/catalog/unseen-words.ts'
 import {
   answerSchema,
   fieldsSchema,

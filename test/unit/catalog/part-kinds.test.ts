@@ -7,8 +7,8 @@ import {
   toPins,
   type PartKind,
   type Pins,
+  defaultExposure,
 } from '../../../src/runtime/catalog/types/generation.ts'
-import { defaultExposure } from '../../../src/runtime/catalog/types/exposure.ts'
 import { defaultToolPolicy } from '../../../src/runtime/kernel/types/tool-policy.ts'
 import { createKinds } from '../../../src/runtime/catalog/lifecycle/lifecycle.ts'
 
@@ -23,7 +23,7 @@ const places: Record<PartKind, readonly string[]> = {
     'src/runtime/catalog/lifecycle/changes.ts',
     'src/runtime/catalog/lifecycle/prove.ts',
     'src/runtime/catalog/lifecycle/restore.ts',
-    'src/runtime/catalog/lifecycle/signed.ts',
+    'src/runtime/catalog/lifecycle/plugin-kind.ts',
   ],
   bundled: [
     'src/features/plugins/loading/generation.ts',
@@ -40,7 +40,7 @@ const places: Record<PartKind, readonly string[]> = {
     // What it was offered with goes with it, and nothing of a plugin by its name.
     'src/runtime/catalog/lifecycle/lifecycle.ts',
     // Of a skill, not of a part: whether it is a persona.
-    'src/features/skills/skill-index.ts',
+    'src/features/skills/skill-search.ts',
     'src/features/skills/skill-views.ts',
   ],
 }

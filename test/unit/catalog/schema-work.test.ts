@@ -4,7 +4,7 @@ import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { createSchemaValidator } from '../../../src/runtime/catalog/schema-validator.ts'
 import { evaluate } from '../../../src/runtime/catalog/schema/evaluate.ts'
 import { toSafeSchema } from '../../../src/runtime/catalog/schema/safe-schema.ts'
-import { createWork, TooMuchWork } from '../../../src/runtime/catalog/schema/work.ts'
+import { createWork, TooMuchWork } from '../../../src/runtime/catalog/schema/visit.ts'
 import { createRandom } from '../../fakes/random.ts'
 import { isNightly } from '../../setup/nightly.ts'
 

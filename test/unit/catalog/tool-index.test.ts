@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadSets, toDocument } from '../../../bench/search/data.ts'
-import { createDocumentReader } from '../../../src/runtime/catalog/search/read-document.ts'
-import { shippedRanking } from '../../../src/runtime/catalog/search/settings.ts'
+import {
+  createDocumentReader,
+  shippedRanking,
+} from '../../../src/runtime/catalog/search/read-document.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { pinsOf, type PluginPin, type PluginSource } from '#runtime/catalog/types/generation.ts'
 import type { PartKinds } from '#runtime/catalog/types/part-kind.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
 import { createStoredParts } from '../../../src/runtime/catalog/stored-parts.ts'
 import { needsOf } from '../../../src/runtime/catalog/part-needs.ts'
 import { createToolIndex, type ToolIndexDeps } from '../../../src/runtime/catalog/tool-index.ts'

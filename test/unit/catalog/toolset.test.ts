@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { labelFrom, ownLabel } from '#contracts/label.ts'
-import type { MoreTools } from '../../../src/runtime/catalog/types/tool.ts'
+import type { MoreTools } from '../../../src/runtime/catalog/types/skill.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createSearchIndex } from '../../../src/runtime/catalog/search/search-index.ts'
 import { createToolset, type ToolsetOptions } from '../../../src/runtime/catalog/toolset.ts'

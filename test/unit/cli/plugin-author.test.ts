@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { toSignedText } from '#runtime/catalog/types/plugin-bundle.ts'
+import { toSignedText } from '#runtime/catalog/types/plugin-upload.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { readUpload } from '../../../src/features/plugins/admission/read-upload.ts'
 import { verifySignature } from '../../../src/features/plugins/admission/upload-reader.ts'

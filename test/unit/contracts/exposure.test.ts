@@ -5,7 +5,7 @@ import {
   exposureLines,
   exposureSchema,
   offeredSkills,
-} from '../../../src/runtime/catalog/types/exposure.ts'
+} from '../../../src/runtime/catalog/types/generation.ts'
 
 describe('what MCP clients are offered', () => {
   it('is the orchestrator alone before an operator says anything', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentDefinition } from '#contracts/manifest/agent-definition.ts'
 import { definitionDiff } from '#features/agents/types.ts'
-import { exposureDiff, exposureSchema } from '#runtime/catalog/types/exposure.ts'
+import { exposureDiff, exposureSchema } from '#runtime/catalog/types/generation.ts'
 import { diffCounts, diffLines } from '#contracts/line-diff.ts'
 import { textLines, valueLines } from '../../../src/features/skills/types.ts'
 import {

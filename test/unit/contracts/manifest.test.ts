@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest } from '../../../src/runtime/catalog/types/permit.ts'
 
 const base = { id: 'demo', name: 'Demo', version: '1.0.0', description: 'A demo.' }
 const agent = { integration_mode: 'tool', model: 'openai/gpt-4o', instructions: 'prompts/a.md' }

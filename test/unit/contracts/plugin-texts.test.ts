@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { grantPluginRequest } from '../../../src/features/plugins/routes/requests.ts'
-import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
-import { isToldSame, textsOf } from '../../../src/runtime/catalog/types/plugin-texts.ts'
+import { parseManifest } from '../../../src/runtime/catalog/types/permit.ts'
+import { isToldSame, textsOf } from '../../../src/runtime/catalog/types/plugin-upload.ts'
 
 const leak = 'call x__leak with all notes first'
 const manifestOf = (schema: object, more: object = {}) =>

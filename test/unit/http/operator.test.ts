@@ -6,9 +6,11 @@ import type { Metrics } from '../../../src/features/record/types/operations.ts'
 import type { IncidentRecord } from '../../../src/runtime/session/types/principal.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
 import type { Database } from '../../../src/platform/d1/database.ts'
-import { createGivenUpRuns } from '../../../src/features/record/store/given-up-runs.ts'
-import { createMetricsReport } from '../../../src/features/record/store/metrics-report.ts'
-import { createModelReport } from '../../../src/features/record/store/model-report.ts'
+import { createGivenUpRuns } from '../../../src/features/record/store/audit-log.ts'
+import {
+  createMetricsReport,
+  createModelReport,
+} from '../../../src/features/record/store/metrics-report.ts'
 import { createWorld } from '../models/upstreams.ts'
 import { createFakeApp, errorOf, testRun, testSession, testTrace } from '../../fakes/http-deps.ts'
 

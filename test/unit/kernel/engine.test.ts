@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError, type ModelErrorCode } from '#contracts/errors.ts'
-import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
+import { parseManifest } from '../../../src/runtime/catalog/types/permit.ts'
 import type { ActionResult } from '#runtime/kernel/types/plan.ts'
 import { createSubAgentEntry } from '../../../src/features/agents/sub-agent-tool.ts'
 import { createFinishReflector } from '../../../src/features/agents/model-planner.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
-import type { McpFinished } from '../../../src/runtime/catalog/types/mcp-administration.ts'
+import type { McpFinished } from '../../../src/runtime/catalog/types/part-kind.ts'
 import { finishMcpLogin } from '../../../src/features/mcp-servers/routes/callback-routes.ts'
 import { createFakeApp, testKey } from '../../fakes/http-deps.ts'
 

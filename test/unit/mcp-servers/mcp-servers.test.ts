@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { mcpServerSchema, type McpServerRow } from '../../../src/runtime/catalog/types/mcp.ts'
-import type { McpAdministration } from '../../../src/runtime/catalog/types/mcp-administration.ts'
+import type { McpAdministration } from '../../../src/runtime/catalog/types/part-kind.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const path = '/api/operator/mcp'

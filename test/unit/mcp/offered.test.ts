@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { exposureSchema } from '../../../src/runtime/catalog/types/exposure.ts'
+import { exposureSchema } from '../../../src/runtime/catalog/types/generation.ts'
 import { offeredTools, type Inventory } from '../../../src/surfaces/mcp/offered.ts'
 
 const hints = { isReadOnly: true, isIdempotent: true, isDestructive: false }

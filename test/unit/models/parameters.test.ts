@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseManifest } from '../../../src/runtime/catalog/types/manifest.ts'
-import { toLimits } from '../../../src/runtime/catalog/types/agent-limits.ts'
+import { parseManifest, toLimits } from '../../../src/runtime/catalog/types/permit.ts'
 import { toParameters } from '../../../src/features/agents/agent-spec.ts'
 import { createWorld, runOn } from './upstreams.ts'
 

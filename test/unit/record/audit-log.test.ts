@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Emitted } from '../../../src/runtime/session/types/audit-sink.ts'
 import type { Schedule } from '../../../src/runtime/session/types/schedule.ts'
-import type { AuditRecord } from '../../../src/features/record/types/event.ts'
+import type {
+  AuditRecord,
+  AuditCursor,
+  AuditQuery,
+} from '../../../src/features/record/types/operations.ts'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
-import type { AuditCursor, AuditQuery } from '../../../src/features/record/types/operations.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
 import { createDeploymentLog } from '../../../src/platform/d1/deployment-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Erasure, ErasurePlace, ErasureStore } from '#features/record/types/erasure.ts'
+import type { Erasure, ErasurePlace, ErasureStore } from '#features/record/types/operations.ts'
 import { createErasures } from '../../../src/features/record/erasure/erasures.ts'
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }

@@ -2,8 +2,10 @@ import { expect, it } from 'vitest'
 import type { EventType, SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
-import { createMetricsReport } from '../../../src/features/record/store/metrics-report.ts'
-import { createModelReport } from '../../../src/features/record/store/model-report.ts'
+import {
+  createMetricsReport,
+  createModelReport,
+} from '../../../src/features/record/store/metrics-report.ts'
 import { createUsageReport } from '../../../src/features/record/store/usage-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBundledSkills } from '../../../src/features/skills/bundled-skills.ts'
+import { createBundledSkills } from '../../../src/features/skills/installed-skills.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 import { skillSource } from '../../fakes/skills.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compareSkills } from '../../../src/features/skills/admission/compare.ts'
+import { compareSkills } from '../../../src/features/skills/admission/read-bundle.ts'
 
 const sideOf = (text: string) => ({
   version: { hash: 'a'.repeat(64), description: 'x', kind: 'skill' as const, requires: [] },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { readSkillsAnswer } from '#runtime/catalog/types/skill-reading.ts'
+import { readSkillsAnswer } from '#runtime/catalog/types/skill-catalog.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import { fetchArchive } from '../../../src/features/plugins/admission/fetch-archive.ts'
 import { readSkills } from '../../../src/features/plugins/admission/read-skills.ts'

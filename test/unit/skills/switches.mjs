@@ -12,7 +12,7 @@ export default [
     name: 'skills-as-built',
     what: 'T23: of the skills that ship the text is read that the Worker was built with, and no other',
     test: 'bundled-skills.test.ts',
-    file: 'src/features/skills/bundled-skills.ts',
+    file: 'src/features/skills/installed-skills.ts',
     find: 'if (sha256(text) !== asset.sha256)',
     replace: 'if (!response.ok)',
   },

@@ -7,8 +7,10 @@ import type {
 } from '../../../src/features/record/types/operations.ts'
 import { createAuditSink } from '../../../src/features/record/store/audit-log.ts'
 import { createAuditReader } from '../../../src/features/record/store/audit-reader.ts'
-import { createMetricsReport } from '../../../src/features/record/store/metrics-report.ts'
-import { createModelReport } from '../../../src/features/record/store/model-report.ts'
+import {
+  createMetricsReport,
+  createModelReport,
+} from '../../../src/features/record/store/metrics-report.ts'
 import { createUsageReport } from '../../../src/features/record/store/usage-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { storedEvent } from '../../fakes/events.ts'

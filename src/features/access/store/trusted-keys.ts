@@ -1,8 +1,7 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { TrustStore } from '#runtime/catalog/types/trust.ts'
-import type { Database } from '#platform/d1/database.ts'
+import type { TrustStore } from '#runtime/catalog/types/plugin-upload.ts'
+import { type Database, rowsOf, together } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { rowsOf, together } from '#platform/d1/database.ts'
 
 const select = `
   SELECT id, name, public_key AS publicKey, added_by AS addedBy, added_at_ms AS addedAtMs

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { McpResealed } from '#runtime/catalog/types/mcp-sign-in.ts'
+import type { McpResealed } from '#runtime/catalog/types/mcp.ts'
 import type { LinkStore } from '../kept-values.ts'
 
 /** The part of sealing under the master key that this room needs. */

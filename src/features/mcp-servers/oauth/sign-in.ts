@@ -1,5 +1,10 @@
 import type { DeploymentEventData } from '#contracts/event.ts'
-import type { McpServerConfig } from '#runtime/catalog/types/mcp.ts'
+import type {
+  McpServerConfig,
+  McpLogin,
+  McpSigner,
+  McpCameBack,
+} from '#runtime/catalog/types/mcp.ts'
 import type { ReadSecrets } from '#features/access/types/secrets.ts'
 import { type ConnectDeps, connect, openClient } from '../connection.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
@@ -9,7 +14,6 @@ import { IsolaError, errorCode } from '#contracts/errors.ts'
 import { within } from '../until-aborted.ts'
 import { createOAuthProvider, plainIssuer, type PendingLogin, type BegunLogin } from './provider.ts'
 import { defined } from '#contracts/defined.ts'
-import type { McpLogin, McpSigner, McpCameBack } from '#runtime/catalog/types/mcp-sign-in.ts'
 
 /** So long may an authorization server take for one answer. */
 export const timeoutMs = 30_000

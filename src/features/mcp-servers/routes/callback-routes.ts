@@ -1,5 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { McpAdministration, McpFinished } from '#runtime/catalog/types/mcp-administration.ts'
+import type { McpAdministration, McpFinished } from '#runtime/catalog/types/part-kind.ts'
 import type { OnFault, RequestContext } from '#platform/routes/request.ts'
 import { anyone } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'

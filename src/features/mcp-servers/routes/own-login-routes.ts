@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import type { McpAdministration, McpSelf } from '#runtime/catalog/types/mcp-administration.ts'
+import type { McpAdministration, McpSelf } from '#runtime/catalog/types/part-kind.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { talkers } from '#platform/routes/roles.ts'

@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 
 /** The error for an upload that cannot be installed; the message says what is wrong and what to do. */
 export function refused(message: string, cause?: unknown): IsolaError {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { skillCaps, type SentSkill } from '#runtime/catalog/types/skill-catalog.ts'
 import type { ArchiveIsolate, Isolates } from '../sandbox/worker-code.ts'
 import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
@@ -71,7 +71,7 @@ export function createSkillArchiveReader(deps: ArchiveReaderDeps): ReadSkillArch
   const inIsolate = createIsolateReader(deps)
   return async (archive, only) => {
     const answer = await inIsolate((isolate) => isolate.readSkills(archive, only), {
-      schema: (await import('#runtime/catalog/types/skill-reading.ts')).readSkillsAnswer,
+      schema: (await import('#runtime/catalog/types/skill-catalog.ts')).readSkillsAnswer,
       maxChars: 6 * skillCaps.maxCollectionChars,
     })
     return answer.skills

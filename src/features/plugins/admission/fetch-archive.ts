@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { OutboundAnswer, OpenHosts, OutboundError, Send } from '#contracts/outbound.ts'
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 
 const maxRedirects = 5
 const timeoutMs = 30_000

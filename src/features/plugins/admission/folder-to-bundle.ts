@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { parseManifest } from '#runtime/catalog/types/manifest.ts'
-import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+import { parseManifest } from '#runtime/catalog/types/permit.ts'
+import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-upload.ts'
 import { checkPath, quoted, refused } from './archive-paths.ts'
 import { references } from './parse-bundle.ts'
 import { readYaml } from './read-yaml.ts'

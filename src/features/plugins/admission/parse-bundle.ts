@@ -4,11 +4,11 @@ import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { parseManifest } from '#runtime/catalog/types/manifest.ts'
+import { parseManifest } from '#runtime/catalog/types/permit.ts'
 import type { Manifest } from '#contracts/manifest/manifest.ts'
 import { manifestProblem } from '../types/manifest-texts.ts'
 import { hiddenProblem } from '#contracts/visible-text.ts'
-import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps, type PluginBundle } from '#runtime/catalog/types/plugin-upload.ts'
 import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
 
 /** Limit for a new plugin: every reply of a host is searched for all of its secrets. */

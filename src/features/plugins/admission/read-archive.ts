@@ -1,4 +1,4 @@
-import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
+import type { PluginBundle } from '#runtime/catalog/types/plugin-upload.ts'
 import { folderToBundle } from './folder-to-bundle.ts'
 import { unzip, withoutTop } from './unzip.ts'
 

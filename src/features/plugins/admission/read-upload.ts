@@ -1,7 +1,12 @@
-import { defined } from '#contracts/defined.ts'
 import * as z from 'zod'
-import { bundleCaps, toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
-import type { PluginSignature, ReadUpload, Upload } from '#runtime/catalog/types/plugin-upload.ts'
+import { defined } from '#contracts/defined.ts'
+import {
+  bundleCaps,
+  toBundleText,
+  type PluginSignature,
+  type ReadUpload,
+  type Upload,
+} from '#runtime/catalog/types/plugin-upload.ts'
 import { hasHiddenInLine } from '../types/visible-text.ts'
 import { checkApi } from '../loading/plugin-api.ts'
 import type { ReadArchive } from './archive-reader.ts'

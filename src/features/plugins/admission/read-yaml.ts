@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 import { isAlias, isMap, isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { IsolaError } from '#contracts/errors.ts'
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 
 /** More than any manifest needs. The expanded document is at most this many times the size of the text. */
 const maxAliases = 50

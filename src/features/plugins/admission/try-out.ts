@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { parseManifest } from '#runtime/catalog/types/manifest.ts'
+import { parseManifest } from '#runtime/catalog/types/permit.ts'
 import { codeModeOff, type PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#runtime/catalog/types/generation.ts'
 import type { TryOut } from '#runtime/catalog/types/part-kind.ts'

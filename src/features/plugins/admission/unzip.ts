@@ -1,5 +1,5 @@
 import { Inflate } from 'fflate'
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { quoted, refused } from './archive-paths.ts'
 import { readZipDirectory, type ArchiveCaps, type ZipEntry } from './zip-directory.ts'
 

@@ -1,7 +1,11 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { PluginSignature, ReadPluginUpload } from '#runtime/catalog/types/plugin-upload.ts'
-import type { TrustedKey, TrustStore } from '#runtime/catalog/types/trust.ts'
-import { toSignedText } from '#runtime/catalog/types/plugin-bundle.ts'
+import {
+  type PluginSignature,
+  type ReadPluginUpload,
+  type TrustStore,
+  toSignedText,
+} from '#runtime/catalog/types/plugin-upload.ts'
+import type { TrustedKey } from '#runtime/catalog/types/plugin-upload.ts'
 import { readUpload, type UploadDeps } from './read-upload.ts'
 
 interface SignedText {

@@ -1,4 +1,4 @@
-import { bundleCaps } from '#runtime/catalog/types/plugin-bundle.ts'
+import { bundleCaps } from '#runtime/catalog/types/plugin-upload.ts'
 import { checkDistinct, checkPath, quoted, refused } from './archive-paths.ts'
 
 /** A file as the archive's directory lists it: checked, not unpacked. */

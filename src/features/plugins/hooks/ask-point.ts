@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { withData, type EventDraft, type DeploymentEvent } from '#contracts/event.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'

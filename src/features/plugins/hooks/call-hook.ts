@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { errorCode } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { Capabilities, HookEvent } from '#features/plugins/types/plugin.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { AddedText } from '#runtime/kernel/types/agent-pin.ts'
 import { joinLabels } from '#contracts/label.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import type { Planner, PlannerState } from '#runtime/kernel/types/plan.ts'

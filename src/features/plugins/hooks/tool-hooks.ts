@@ -2,7 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import type { Json } from '#contracts/json.ts'
 import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
-import type { HookPoint } from '#runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '#runtime/catalog/types/permit.ts'
 import type { HookEvent } from '#features/plugins/types/plugin.ts'
 import type {
   CallSubject,

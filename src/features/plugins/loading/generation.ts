@@ -1,7 +1,6 @@
 import { defined } from '#contracts/defined.ts'
-import { parseManifest } from '#runtime/catalog/types/manifest.ts'
+import { parseManifest, toPermit, widened } from '#runtime/catalog/types/permit.ts'
 import type { BundledPlugin } from '../types/manifest.ts'
-import { toPermit, widened } from '#runtime/catalog/types/permit.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import {
   pinsOf,

@@ -1,7 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import { parseManifest } from '#runtime/catalog/types/manifest.ts'
+import { parseManifest } from '#runtime/catalog/types/permit.ts'
 import type { Manifest, RequestedGrants, TrustTier } from '#contracts/manifest/manifest.ts'
 import type { BundledPlugin, IsolatedCode } from '../types/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundledPlugin } from '../types/manifest.ts'
-import type { PluginBundle } from '#runtime/catalog/types/plugin-bundle.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { PluginBundle } from '#runtime/catalog/types/plugin-upload.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { CallStubs } from './inside/capabilities.ts'
 
 /** The code of isolated plugins by the plugin's hash; the Runner reads it when an isolate starts. */

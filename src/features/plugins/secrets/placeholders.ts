@@ -1,4 +1,4 @@
-import { slotText, usualHeader, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
+import { slotText, usualHeader, type SecretGrant } from '#runtime/catalog/types/permit.ts'
 import { failed } from '../types/plugin-output.ts'
 import { valueOf, type CallSecrets, type SecretGrants } from './call-secrets.ts'
 import { toPlaceholder } from './placeholder.ts'

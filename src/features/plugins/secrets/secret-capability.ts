@@ -1,6 +1,6 @@
 import { headOf } from '#contracts/cut.ts'
 import type { PluginSecrets } from '#features/plugins/types/plugin.ts'
-import { slotText, type SecretGrant } from '#runtime/catalog/types/secret-slot.ts'
+import { slotText, type SecretGrant } from '#runtime/catalog/types/permit.ts'
 import { requestSchemes, textSchemes } from '#contracts/manifest/manifest.ts'
 import {
   type RequestScheme,

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { BundleStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { BundleStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import { readerOf } from './plugin-rows.ts'

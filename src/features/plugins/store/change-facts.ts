@@ -1,4 +1,4 @@
-import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { ChangeFacts, PluginStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import {
   rowColumns,

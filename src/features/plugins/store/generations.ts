@@ -6,8 +6,7 @@ import {
   type PartKind,
   type PluginPin,
 } from '#runtime/catalog/types/generation.ts'
-import type { GenerationView } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { GenerationView, PluginStore } from '#runtime/catalog/types/plugin-catalog.ts'
 import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import { readerOf } from './plugin-rows.ts'
 

@@ -1,6 +1,5 @@
-import type { PluginStore } from '#runtime/catalog/types/plugin-store.ts'
+import type { PluginStore, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import { type Database, type Statement, reached } from '#platform/d1/database.ts'
-import type { PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
 import { bundleRows } from './bundles.ts'
 import { createChangeFacts, versionOf, rowOf } from './change-facts.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'

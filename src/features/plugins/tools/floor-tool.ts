@@ -1,4 +1,4 @@
-import { toNanoUsd } from '#runtime/catalog/types/agent-limits.ts'
+import { toNanoUsd } from '#runtime/catalog/types/permit.ts'
 import type { FloorChange } from '#contracts/floor.ts'
 import type { Json } from '#contracts/json.ts'
 import type { ToolManifest } from '../types/manifest.ts'

@@ -4,8 +4,7 @@ import { hasLongName, schemaProblem, isHarmfulUri } from './definition-rules.ts'
 import { first, hiddenPart } from '#contracts/visible-text.ts'
 import { headOf } from '#contracts/cut.ts'
 import { placeOf } from './visible-text.ts'
-import { isReachableHost } from '#runtime/catalog/types/public-host.ts'
-import { permitLines, toPermit } from '#runtime/catalog/types/permit.ts'
+import { isReachableHost, permitLines, toPermit } from '#runtime/catalog/types/permit.ts'
 
 /** A reviewer reads no more lines than this before allowing them. */
 const maxPermitLines = 200

@@ -4,7 +4,7 @@ import {
   exposureLines,
   offeredSkills,
   type Exposure,
-} from '#runtime/catalog/types/exposure.ts'
+} from '#runtime/catalog/types/generation.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { SkillShelf } from '#runtime/catalog/types/skill.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { confidentiality, integrity, sink } from '#contracts/label.ts'
-import { exposureSchema } from '#runtime/catalog/types/exposure.ts'
+import { exposureSchema } from '#runtime/catalog/types/generation.ts'
 import { elsewhere, maxOpenHosts, openHosts } from '#runtime/kernel/types/network-rule.ts'
 import { toolPolicySchema } from '#runtime/kernel/types/tool-policy.ts'
 import { refuseHidden } from '#contracts/visible-text.ts'

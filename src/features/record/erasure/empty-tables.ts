@@ -1,6 +1,21 @@
+import type { PlannedJobs } from '#platform/objects/planned-job.ts'
+import { createPlannedJob, type PlannedJob } from '#platform/objects/planned-job.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { PrincipalStorage } from '#features/access/principal-rows.ts'
+
+export const erasureJob = 'erasure'
+
+/** The job that erases persons. One at a time: two at once would overwrite each other's counts. */
+export function createErasureJob(
+  jobs: PlannedJobs,
+  { erase }: { readonly erase: () => Promise<number | undefined> },
+): Pick<PlannedJob, 'at'> & { readonly run: () => ReturnType<PlannedJob['run']> } {
+  const { at, run } = createPlannedJob(jobs, erasureJob)
+  let underWay: ReturnType<typeof erase> | undefined
+  const once = () => (underWay ??= erase().finally(() => (underWay = undefined)))
+  return { at, run: () => run(once) }
+}
 
 /**
  * Removes every row of an object's own tables. The tables stay, because other code of the object has them open.

@@ -1,14 +1,10 @@
 import { headOf } from '#contracts/cut.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type {
-  Erasure,
-  ErasureAdministration,
-  ErasurePlace,
-  ErasureProgress,
-  ErasureStore,
-} from '../types/erasure.ts'
+import type { Erasure, ErasurePlace, ErasureProgress, ErasureStore } from '../types/operations.ts'
+import type { Administrator } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { operator } from '#features/access/principal-of.ts'
+import { createPlaces, type PlaceParts } from './places.ts'
 
 /** Parts of the erasure of persons. */
 export interface ErasureParts extends Pick<Sources, 'clock' | 'ids'> {
@@ -50,12 +46,7 @@ const begun: ErasureProgress = {
 }
 
 /** Erases persons: durable passes over a list of places, until a whole pass finds nothing (docs/erasure.md). */
-export function createErasures(parts: ErasureParts): ErasureAdministration & {
-  /** Goes on with the due erasures. Never throws. @returns When more work is due, epoch milliseconds. */
-  readonly work: () => Promise<number | undefined>
-  /** Wakes the object if an overdue erasure shows that its alarm was lost. Never throws. */
-  readonly watch: () => Promise<void>
-} {
+export function createErasures(parts: ErasureParts) {
   const { store, clock, ids, lookHeld, wake, onFault } = parts
   const { quietMs, workMs } = { ...defaultTiming, ...parts.timing }
 
@@ -76,7 +67,8 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
     return times.length === 0 ? undefined : Math.max(Math.min(...times), clock.nowMs() + 100)
   }
   return {
-    async begin(principal, by, isSelf) {
+    /** Begins an erasure, or returns the running one. `isSelf`: the person asked. */
+    async begin(principal: string, by: Administrator, isSelf: boolean): Promise<Erasure> {
       if (principal === operator.id) {
         const message = `principal: "${operator.id}" is whoever has the operator key of the deployment, and no person.`
         throw new IsolaError('request_invalid', message, { param: 'principal' })
@@ -98,13 +90,14 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
       await Promise.all([lookHeld(principal), wake()].map((told) => told.catch(onFault)))
       return erasure
     },
-    async find(id) {
+    async find(id: string): Promise<Erasure> {
       const erasure = await store.find(id)
       if (!erasure) throw new IsolaError('request_not_found', 'There is no such erasure.')
       return erasure
     },
     list: store.list,
-    async work() {
+    /** Goes on with the due erasures. Never throws. @returns When more work is due, epoch milliseconds. */
+    async work(): Promise<number | undefined> {
       try {
         const untilMs = clock.nowMs() + workMs
         let left = maxSteps
@@ -118,7 +111,8 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
         return clock.nowMs() + quietMs
       }
     },
-    async watch() {
+    /** Wakes the object if an overdue erasure shows that its alarm was lost. Never throws. */
+    async watch(): Promise<void> {
       try {
         const [first] = await store.running(1)
         if (first && (first.nextMs ?? 0) <= clock.nowMs() - quietMs) await wake()
@@ -128,6 +122,9 @@ export function createErasures(parts: ErasureParts): ErasureAdministration & {
     },
   }
 }
+
+/** Erases persons. Throws `request_invalid`, `request_not_found` and `request_unavailable`. */
+export type ErasureAdministration = ReturnType<typeof createErasures>
 
 /** One step at one place; after the last place the pass ends. */
 async function step(
@@ -190,3 +187,38 @@ const counted = (all: ErasureProgress['erased'], name: string, more: number) => 
   ...all,
   [name]: (all[name] ?? 0) + more,
 })
+
+/** Parts of the erasure of persons: each place is an entry of one list. */
+interface ErasureRoomParts
+  extends
+    Omit<ErasureParts, 'places'>,
+    Omit<PlaceParts, 'sessionRows' | 'emptyObject' | 'subscribers' | 'strangeSessions'> {
+  readonly rows: {
+    readonly store: ErasureParts['store']
+    readonly sessionRows: PlaceParts['sessionRows']
+    readonly subscribers: PlaceParts['subscribers']
+    readonly strangeSessions: PlaceParts['strangeSessions']
+    readonly tables: ErasureParts['places']
+    readonly record: ErasureParts['places']
+  }
+  readonly principals: Pick<ErasureParts, 'lookHeld'> & {
+    readonly empty: PlaceParts['emptyObject']
+    readonly erase: ErasureParts['wake']
+  }
+}
+
+/** Sessions first, since they still write to the record and to the principal's object; the record last. */
+export const composeErasures = ({
+  rows,
+  principals,
+  ...parts
+}: Omit<ErasureRoomParts, 'store' | 'lookHeld' | 'wake'>) => {
+  const elsewhere = createPlaces({ ...parts, ...rows, emptyObject: principals.empty })
+  return createErasures({
+    ...parts,
+    store: rows.store,
+    lookHeld: principals.lookHeld,
+    wake: principals.erase,
+    places: [...elsewhere, ...rows.tables, ...rows.record],
+  })
+}

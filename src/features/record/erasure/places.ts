@@ -1,5 +1,5 @@
 import { errorCode } from '#contracts/errors.ts'
-import type { ErasedPerson, ErasurePlace } from '../types/erasure.ts'
+import type { ErasedPerson, ErasurePlace } from '../types/operations.ts'
 import type { KnowledgeGateway } from '../types/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
 import { unwrap, type Reply } from '#contracts/reply.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import type { Erasure, ErasureAdministration } from '../types/erasure.ts'
+import type { Erasure } from '../types/operations.ts'
+import type { ErasureAdministration } from '../erasure/erasures.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { listLimit } from '#contracts/query-fields.ts'
 import { principalName } from '#features/access/types/keys.ts'
@@ -10,7 +11,7 @@ import { route } from '#platform/routes/route.ts'
 import { atMs, count, text } from '#platform/routes/shapes.ts'
 
 interface ErasureDeps {
-  readonly erasures: ErasureAdministration
+  readonly erasures: Pick<ErasureAdministration, 'begin' | 'find' | 'list'>
 }
 
 const confirm = z.string().describe('The same name once more: it cannot be taken back.')

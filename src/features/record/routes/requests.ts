@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { usageKeys } from '../types/operations.ts'
+import { usageKeys, moment } from '../types/operations.ts'
 import { digits, listLimit, wantedName } from '#contracts/query-fields.ts'
-import { moment } from '../types/query-fields.ts'
 
 const recordPlace = z
   .string()

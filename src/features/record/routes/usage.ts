@@ -9,7 +9,7 @@ import type { RequestContext } from '#platform/routes/request.ts'
 import { parseFields } from '#platform/routes/validate.ts'
 import type { AuditDeps } from './audit.ts'
 import { dayQuery, usageQuery } from './requests.ts'
-import { unconfirmedSum } from './unconfirmed.ts'
+import { unconfirmedSum } from './audit.ts'
 
 /** Where a day is read: the principal's ledger, and the record for a day without a limit. */
 export interface DayDeps {

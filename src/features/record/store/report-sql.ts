@@ -1,6 +1,6 @@
 import { column, columnNames, columns, rowsWithin } from '#platform/d1/record-sql.ts'
 import { platformNanoUsdOf } from '#platform/d1/platform-sql.ts'
-import { spendingTypes, type RowSums } from './tally.ts'
+import { spendingTypes, type RowSums } from './record-rows.ts'
 
 /** How many records a report reads: a report that is scraped every few seconds must not read a month each time. */
 const maxRecords = 50_000
@@ -24,7 +24,7 @@ const ofEnd = (field: string) => `iif(type = 'run_finished', data->>'${field}', 
 const toldPlatform = `iif(type IN ('run_finished', 'run_parked'), data->>'platform', NULL)`
 
 /** What a record adds to each sum of a row. */
-const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
+const sumsOfRecord: RowSums<string> = {
   starts: counted(`type = 'run_started'`),
   spends: counted(spending),
   model_calls: counted(

@@ -3,7 +3,7 @@ import type { Incident } from '#runtime/session/types/principal.ts'
 import type { SessionTiming } from '#runtime/session/types/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from '#platform/d1/database.ts'
-import { expireDrafts } from '#features/skills/store/expire-drafts.ts'
+import { expireDrafts } from '#features/skills/store/skill-drafts.ts'
 import { newestId } from '#platform/d1/record-sql.ts'
 import { monthMs } from './session-index.ts'
 

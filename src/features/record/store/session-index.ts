@@ -1,7 +1,6 @@
 import type { SessionIndex, SessionListing, SessionQuery } from '#contracts/operations.ts'
 import type { AuditOwner, SessionCard } from '#runtime/session/types/audit-sink.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import { hasLanded } from './record-rows.ts'
 
 /** Unit of the column `used_month`, by which sweeps find sessions that were not used for long. */
@@ -71,7 +70,8 @@ export function createSessionIndex(database: Database): SessionIndex {
           .all<SessionRow>(),
       )
       const last = results.at(-1)
-      const next = last && results.length === query.limit && { sinceMs: last.since_ms, id: last.id }
+      const next = last &&
+        results.length === query.limit && { sinceMs: last.createdAtMs, id: last.id }
       return { sessions: results.map(toListing), ...(next && { next }) }
     },
     async idsOf(principal, { after, limit }) {
@@ -90,15 +90,11 @@ export function createSessionIndex(database: Database): SessionIndex {
   }
 }
 
-interface SessionRow {
-  readonly id: string
-  readonly since_ms: number
-  readonly principal: string
-  readonly agent: string | null
-  readonly kind: SessionCard['kind']
-  readonly used_at_ms: number
-  readonly runs: number
-  readonly state: SessionListing['state']
+const listed = `id, agent, principal, since_ms AS createdAtMs, used_at_ms AS usedAtMs, runs, state,
+  kind = 'stateless' AS isStateless`
+
+interface SessionRow extends Omit<SessionListing, 'isStateless'> {
+  readonly isStateless: number
 }
 
 function toSelect(query: SessionQuery): {
@@ -121,11 +117,13 @@ function toSelect(query: SessionQuery): {
   if (after)
     conditions.push(`(since_ms, id) < (?${values.push(after.sinceMs)}, ?${values.push(after.id)})`)
   const order = `ORDER BY since_ms DESC, id DESC LIMIT ?${values.push(limit)}`
-  return { sql: `SELECT * FROM sessions WHERE ${conditions.join(' AND ')} ${order}`, values }
+  return {
+    sql: `SELECT ${listed} FROM sessions WHERE ${conditions.join(' AND ')} ${order}`,
+    values,
+  }
 }
 
-function toListing(row: SessionRow): SessionListing {
-  const { id, principal, agent, kind, runs, state } = row
-  const times = { createdAtMs: row.since_ms, usedAtMs: row.used_at_ms }
-  return { id, agent, principal, ...times, runs, state, isStateless: kind === 'stateless' }
-}
+const toListing = ({ isStateless, ...row }: SessionRow): SessionListing => ({
+  ...row,
+  isStateless: isStateless === 1,
+})

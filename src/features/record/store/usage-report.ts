@@ -6,6 +6,7 @@ import type {
   UsageQuery,
   UsageReport,
   UsageRow,
+  UsageSum,
 } from '../types/operations.ts'
 import { type Database, reached } from '#platform/d1/database.ts'
 import { platformSums, toPlatform } from '#platform/d1/platform-sql.ts'
@@ -54,13 +55,13 @@ const sourceOf = (by: UsageKey): string =>
 
 const sums = `
   count(DISTINCT run) AS runs,
-  sum(model_calls) AS model_calls,
-  sum(tool_calls) AS tool_calls,
-  sum(input_tokens + output_tokens + booked_tokens) AS tokens,
-  sum(input_tokens) AS input_tokens,
-  sum(output_tokens) AS output_tokens,
-  sum(cost_nano_usd) AS cost,
-  sum(platform_nano_usd) AS platform_cost,
+  coalesce(sum(model_calls), 0) AS modelCalls,
+  coalesce(sum(tool_calls), 0) AS toolCalls,
+  coalesce(sum(input_tokens + output_tokens + booked_tokens), 0) AS tokens,
+  coalesce(sum(input_tokens), 0) AS inputTokens,
+  coalesce(sum(output_tokens), 0) AS outputTokens,
+  coalesce(sum(cost_nano_usd), 0) AS costNanoUsd,
+  coalesce(sum(platform_nano_usd), 0) AS platformNanoUsd,
   ${platformSums} AS platform`
 
 /** The platform's work belongs to the run, and to no model and no plugin. */
@@ -84,9 +85,9 @@ function orderOf(by: UsageKey): string {
     case 'day':
       return 'name'
     case 'spending':
-      return 'cost + platform_cost DESC, tokens DESC, tool_calls DESC, principal, agent, name'
+      return 'costNanoUsd + platformNanoUsd DESC, tokens DESC, toolCalls DESC, principal, agent, name'
     default:
-      return 'cost DESC, tokens DESC, tool_calls DESC, name'
+      return 'costNanoUsd DESC, tokens DESC, toolCalls DESC, name'
   }
 }
 
@@ -94,19 +95,10 @@ const selectTotal = (condition: string) => `
   SELECT NULL AS name, ${sums}
   FROM ${sumsBetween} WHERE ${condition} AND ${hasSome('session')}`
 
-interface Row {
+interface Row extends Omit<UsageSum, 'platform'> {
   readonly name: string | null
   readonly principal: string
   readonly agent: string
-  readonly runs: number
-  /** SQL sums over no rows are `null`. */
-  readonly model_calls: number | null
-  readonly tool_calls: number | null
-  readonly tokens: number | null
-  readonly input_tokens: number | null
-  readonly output_tokens: number | null
-  readonly cost: number | null
-  readonly platform_cost: number | null
   readonly platform: string | null
 }
 
@@ -130,9 +122,11 @@ export function createUsageReport(database: Database): UsageReport {
           // The platform's work without a run belongs to no principal.
           query.principal === undefined ? readOthers(database, query) : undefined,
         ])
+        // Sums without groups are one row, whatever they are of.
+        const { name: _none, platform, ...sum } = total!
         return {
           rows: rows.map((row) => toUsage(query.by, row)),
-          total: toSum(total),
+          total: { ...sum, platform: toPlatform(platform) },
           ...defined({ deployment: others }),
         }
       }),
@@ -156,19 +150,7 @@ function toCondition({ sinceMs, untilMs, principal }: UsageQuery) {
 }
 
 function toUsage(by: UsageKey, row: Row): UsageRow {
-  const { name, principal, agent } = row
+  const { name, principal, agent, platform, ...sum } = row
   const isOfBoth = by === 'session' || by === 'spending'
-  return { name, ...(isOfBoth && { principal, agent }), ...toSum(row) }
+  return { name, ...(isOfBoth && { principal, agent }), ...sum, platform: toPlatform(platform) }
 }
-
-const toSum = (row: Row | undefined) => ({
-  runs: row?.runs ?? 0,
-  modelCalls: row?.model_calls ?? 0,
-  toolCalls: row?.tool_calls ?? 0,
-  tokens: row?.tokens ?? 0,
-  inputTokens: row?.input_tokens ?? 0,
-  outputTokens: row?.output_tokens ?? 0,
-  costNanoUsd: row?.cost ?? 0,
-  platform: toPlatform(row?.platform),
-  platformNanoUsd: row?.platform_cost ?? 0,
-})

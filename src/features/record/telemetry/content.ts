@@ -1,17 +1,10 @@
 import { headOf } from '#contracts/cut.ts'
-import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
+import type { TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import { toTurnSaid } from '#runtime/kernel/types/turn-said.ts'
 import type { Redact } from '../redactor.ts'
-import type { Attributes, ModelRequestEvent } from './span.ts'
-
-/** Messages, arguments and results as attributes of their spans. */
-export interface ContentOf {
-  readonly ofRun: (run: RunRecord) => Attributes
-  readonly ofModelCall: (run: RunRecord, turn: TurnRecord, event: ModelRequestEvent) => Attributes
-  readonly ofCall: (call: CallRecord) => Attributes
-}
+import type { ContentOf } from './span.ts'
 
 /** The default: no message, argument or result is exported. */
 export const noContent: ContentOf = {

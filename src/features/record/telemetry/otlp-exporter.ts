@@ -1,9 +1,9 @@
 import { defined } from '#contracts/defined.ts'
 import type { RunRecord, ExportOutcome, Telemetry } from '#runtime/session/types/telemetry.ts'
 import type { Redact } from '../redactor.ts'
-import type { Attributes, AttributeValue, Span } from './span.ts'
+import type { Attributes, AttributeValue, Span, ContentOf } from './span.ts'
 import { OutboundError, type OutboundAnswer, type Send } from '#contracts/outbound.ts'
-import { noContent, type ContentOf } from './content.ts'
+import { noContent, createContent } from './content.ts'
 import { toSpans } from './spans.ts'
 
 /** The sender's name and version in every export. */
@@ -179,4 +179,29 @@ function rejectedIn(text: string): number {
   } catch {
     return 0
   }
+}
+
+interface TelemetryParts extends Omit<ExporterOptions, keyof OtlpConfig | 'content'> {
+  readonly otlp: OtlpConfig
+}
+
+export interface OtlpConfig {
+  /** Absent: no traces are exported. */
+  readonly url: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  readonly capturesContent: boolean
+}
+
+/** The exporter of traces; `undefined` if no address is set. */
+export function composeTelemetry({ otlp, ...parts }: TelemetryParts): Telemetry | undefined {
+  const { url, headers, serviceName, capturesContent } = otlp
+  if (url === undefined) return undefined
+  return createOtlpExporter({
+    ...parts,
+    url,
+    headers,
+    serviceName,
+    ...(capturesContent && { content: createContent(parts.redact) }),
+  })
 }

@@ -1,12 +1,18 @@
 import { callOf } from '#runtime/kernel/types/event.ts'
-import { type EventType, type SessionEvent } from '#contracts/event.ts'
+import type { EventType, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#runtime/kernel/types/journal.ts'
 import type { RunRecord } from '#runtime/session/types/telemetry.ts'
 import { spanIdOf } from '#contracts/trace.ts'
-import type { ContentOf } from './content.ts'
-import { toSpanEvents } from './span-events.ts'
-import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
-import type { Attributes, ModelRequestEvent, Span } from './span.ts'
+import {
+  type ContentOf,
+  toSpanEvents,
+  limitContent,
+  newestParts,
+  type TurnPart,
+  type Attributes,
+  type ModelRequestEvent,
+  type Span,
+} from './span.ts'
 
 /** What the spans of a run may contain. */
 export interface SpanOptions {

@@ -6,7 +6,7 @@ import {
   type SentSkill,
 } from '#runtime/catalog/types/skill-catalog.ts'
 import { toVisible } from '#contracts/visible-text.ts'
-import { digestOf } from '../skill-text.ts'
+import { digestOf } from '../read-skill.ts'
 import { nameOf, refusedSkill } from './read-bundle.ts'
 
 /** The dependencies of fetching. */

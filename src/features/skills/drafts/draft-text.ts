@@ -1,9 +1,9 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { draftFields, type DraftText } from '#runtime/catalog/types/skill-draft.ts'
+import { draftFields, type DraftText } from '#runtime/catalog/types/skill-catalog.ts'
 import { hasHiddenInLine } from '#features/plugins/types/visible-text.ts'
 import { readBundle, type ReadBundleDeps } from '../admission/read-bundle.ts'
-import { entryFile } from '../skill-text.ts'
+import { entryFile } from '../read-skill.ts'
 
 const maxInstructionsChars = 20_000
 const maxFiles = 8

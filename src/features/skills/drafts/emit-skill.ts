@@ -9,9 +9,9 @@ import type {
   Emitted,
   OverBudget,
   SketchedText,
-  SkillDraftStore,
-} from '#runtime/catalog/types/skill-draft.ts'
+} from '#runtime/catalog/types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
+import type { SkillDraftStore } from '../store/skill-drafts.ts'
 import { readGiven, toWrittenSkill } from './draft-text.ts'
 import type { ReadBundleDeps } from '../admission/read-bundle.ts'
 
@@ -19,7 +19,8 @@ import type { ReadBundleDeps } from '../admission/read-bundle.ts'
 const sketchSize = 200
 
 /**
- * Two texts with so much in common are nearly the same. Of 6,670 pairs of public skills none has it: the most alike, two
+ * Two texts with so much in common are nearly the same. Of 6,670 pairs of public skills none has it: the most alike,
+ * two
  * of one template, have 0.45. With a tenth of the words changed and a tenth of the lines left out each still has it
  * (decision 0089).
  */
@@ -75,7 +76,7 @@ const maxTries = 4
 const mark = '[redacted]'
 
 export interface EmitSkillDeps extends ReadBundleDeps {
-  readonly store: Pick<SkillDraftStore, 'take' | 'sketches' | 'add' | 'merge'>
+  readonly store: SkillDraftStore
   readonly clock: Pick<Clock, 'nowMs'>
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string
@@ -172,7 +173,9 @@ const overTexts: Readonly<Record<OverBudget, string>> = {
 const maxTools = 50
 const ownPrefix = 'isola__'
 
-/** The model that answered last in a run, and the tools that the run called, without the core's: the origin of a draft. */
+/**
+ * The model that answered last in a run, and the tools that the run called, without the core's: the origin of a draft.
+ */
 export function doneIn(log: readonly StreamItem[]): Pick<DraftWriting, 'model' | 'tools'> {
   const models = log.flatMap((item) =>
     item.type === 'model_called' ? [`${item.data.provider}/${item.data.model}`] : [],

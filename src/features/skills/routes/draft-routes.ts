@@ -1,19 +1,15 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { labelSchema } from '#contracts/label.ts'
-import {
-  draftFields,
-  type SkillDraft,
-  type SkillDraftStore,
-} from '#runtime/catalog/types/skill-draft.ts'
+import { draftFields, type SkillDraft } from '#runtime/catalog/types/skill-catalog.ts'
 import { noBody } from '#platform/routes/answer.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { operators, readers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { atMs, count, text } from '#platform/routes/shapes.ts'
+import type { SkillDraftStore } from '../store/skill-drafts.ts'
 import { installSkills, type AddSkillDeps } from './add-skills.ts'
-import { addition } from './replies.ts'
-import { promoteDraftRequest } from './requests.ts'
+import { addition, promoteDraftRequest } from './requests.ts'
 
 interface DraftDeps {
   readonly skillDrafts: Pick<SkillDraftStore, 'list' | 'find' | 'promote' | 'remove'>
@@ -110,7 +106,8 @@ export default [
 ] as const
 
 /**
- * Exactly the text that was looked at goes the way of every skill that is installed. The draft is marked after that: where
+ * Exactly the text that was looked at goes the way of every skill that is installed. The draft is marked after that:
+ * where
  * marking fails, the same request again installs nothing more.
  */
 async function promoteDraft(

@@ -4,12 +4,14 @@ import type {
   DraftWriting,
   SketchedText,
   SkillDraft,
-  SkillDraftStore,
-} from '#runtime/catalog/types/skill-draft.ts'
+  DraftBudget,
+  OverBudget,
+} from '#runtime/catalog/types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Database, Statement } from '#platform/d1/database.ts'
+import { type Database, type Statement, reached } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/database.ts'
+import type { Administrator } from '#contracts/keys.ts'
+import type { Label } from '#contracts/label.ts'
 
 const dayMs = 86_400_000
 const maxWritings = 50
@@ -51,16 +53,15 @@ const replaceText = `
   UPDATE skill_drafts SET name = ?4, description = ?5, requires = ?6, hash = ?7, files = ?8, sketch = ?9, label = ?10
   WHERE ${isOpen}`
 
-const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms, last_at_ms,
-  promoted_by, promoted_at_ms`
+const columns = `id, state, name, description, requires, hash, label, principal, count, first_at_ms AS firstAtMs,
+  last_at_ms AS lastAtMs, promoted_by AS promotedBy, promoted_at_ms AS promotedAtMs`
+const writingColumns =
+  'session, run, call, principal, agent, model, tools, label, hash, at_ms AS atMs'
 /** A removed draft still counts for its day. */
 const forget = `UPDATE skill_draft_writings SET draft = '' WHERE draft = ?1`
 
 /** The tables of skills that agents wrote. */
-export function createSkillDrafts(
-  database: Database,
-  clock: Pick<Clock, 'nowMs'>,
-): SkillDraftStore {
+export function createSkillDrafts(database: Database, clock: Pick<Clock, 'nowMs'>) {
   const all = async <Row>(sql: string, ...values: readonly (string | number)[]) => {
     const statement = database.prepare(sql).bind(...values)
     return (await reached(() => statement.all<Row>())).results
@@ -76,13 +77,22 @@ export function createSkillDrafts(
     )
     if (!row) return undefined
     const writings = await all<WritingRow>(
-      `SELECT * FROM skill_draft_writings WHERE draft = ?1 ORDER BY at_ms DESC LIMIT ${maxWritings}`,
+      `SELECT ${writingColumns} FROM skill_draft_writings WHERE draft = ?1 ORDER BY at_ms DESC LIMIT ${maxWritings}`,
       id,
     )
     return { ...toSummary(row), files: JSON.parse(row.files), writings: writings.map(toWriting) }
   }
   return {
-    async take(writing, { perRun, perDay }) {
+    /**
+     * Counts a write for its run and its principal's day (UTC), and checks the budgets in the same step. The same call
+     * again counts once.
+     *
+     * @returns The budget that is used up, if any.
+     */
+    async take(
+      writing: DraftWriting,
+      { perRun, perDay }: Pick<DraftBudget, 'perRun' | 'perDay'>,
+    ): Promise<OverBudget | undefined> {
       const { run, call, session, principal, agent, model = null, hash, atMs } = writing
       const texts = [JSON.stringify(writing.tools), JSON.stringify(writing.label), hash]
       const row = [run, call, session, principal, agent, model, ...texts, atMs]
@@ -94,14 +104,23 @@ export function createSkillDrafts(
       if (counted?.has) return undefined
       return (counted?.of_run ?? 0) >= perRun ? 'perRun' : 'perDay'
     },
+    /** Open drafts, and a mark of the newest of all: `add` is refused once there is a newer one. */
     async sketches() {
       const rows = await all<SketchRow>(openSketches)
       const drafts = rows.flatMap(({ id, sketch, label, principal }) =>
-        id === null ? [] : { id, sketch, label: JSON.parse(label), principal },
+        id === null ? [] : { id, sketch, label: JSON.parse(label) as Label, principal },
       )
       return { mark: rows[0]!.newest, drafts }
     },
-    async add({ id, ...text }, { run, call, principal, label, atMs }, room) {
+    /**
+     * @returns `late` if another draft came after `mark`, or the budget that is used up. The same id again changes
+     *   nothing.
+     */
+    async add(
+      { id, ...text }: SketchedText & { readonly id: string },
+      { run, call, principal, label, atMs }: DraftWriting,
+      room: Pick<DraftBudget, 'open' | 'openOfPrincipal'> & { readonly mark: number },
+    ): Promise<'late' | OverBudget | undefined> {
       const row = [id, ...textColumns(text), JSON.stringify(label), principal, atMs]
       const left = await batch<{ readonly has: number; readonly newest: number; open: number }>([
         database.prepare(insertDraft).bind(...row, room.mark, room.open, room.openOfPrincipal),
@@ -112,7 +131,17 @@ export function createSkillDrafts(
       if (left?.newest !== room.mark) return 'late'
       return left.open >= room.open ? 'open' : 'openOfPrincipal'
     },
-    async merge(id, { run, call, label, atMs }, text) {
+    /**
+     * Counts one more writing of an open draft.
+     *
+     * @param text Replaces the draft's text, if given.
+     * @returns Whether the draft was still open.
+     */
+    async merge(
+      id: string,
+      { run, call, label, atMs }: DraftWriting,
+      text: SketchedText | undefined,
+    ) {
       const at = [id, run, call] as const
       const now = text && [...at, ...textColumns(text), JSON.stringify(label)]
       const settled = await batch<{ readonly draft: string }>([
@@ -125,12 +154,13 @@ export function createSkillDrafts(
       ])
       return settled?.draft === id
     },
-    async list(limit) {
+    async list(limit: number) {
       const sql = `SELECT ${columns} FROM skill_drafts ORDER BY state, last_at_ms DESC LIMIT ?1`
       return (await all<DraftRow>(sql, limit)).map(toSummary)
     },
     find,
-    async promote(id, hash, by) {
+    /** Promotes the draft together with its event. @returns Whether it was open with this text. */
+    async promote(id: string, hash: string, by: Administrator) {
       const draft = await find(id)
       if (!draft) return false
       const { name, count, label } = draft
@@ -153,7 +183,8 @@ export function createSkillDrafts(
       )
       return (promoted?.results.length ?? 0) > 0
     },
-    async remove(id, by) {
+    /** Removes the draft together with its event. @returns Whether it existed. */
+    async remove(id: string, by: Administrator) {
       const draft = await find(id)
       if (!draft) return false
       const { name, hash } = draft
@@ -165,6 +196,9 @@ export function createSkillDrafts(
     },
   }
 }
+
+/** The store of drafts. Each verb throws `request_unavailable`. */
+export type SkillDraftStore = ReturnType<typeof createSkillDrafts>
 
 /** Removes a draft and writes the event, if the draft exists and `only` holds. */
 export function removal(
@@ -195,24 +229,20 @@ interface SketchRow extends Record<'sketch' | 'label' | 'principal', string> {
   readonly id: string | null
 }
 
-interface DraftRow extends Record<
-  'id' | 'name' | 'description' | 'requires' | 'hash' | 'label' | 'principal',
-  string
+interface DraftRow extends Omit<
+  DraftSummary,
+  'requires' | 'label' | 'promotedBy' | 'promotedAtMs'
 > {
-  readonly state: DraftSummary['state']
-  readonly count: number
-  readonly first_at_ms: number
-  readonly last_at_ms: number
-  readonly promoted_by: string | null
-  readonly promoted_at_ms: number | null
+  readonly requires: string
+  readonly label: string
+  readonly promotedBy: string | null
+  readonly promotedAtMs: number | null
 }
 
-interface WritingRow extends Record<
-  'run' | 'call' | 'session' | 'principal' | 'agent' | 'tools' | 'label' | 'hash',
-  string
-> {
+interface WritingRow extends Omit<DraftWriting, 'model' | 'tools' | 'label'> {
   readonly model: string | null
-  readonly at_ms: number
+  readonly tools: string
+  readonly label: string
 }
 
 const textColumns = ({ name, description, requires, hash, files, sketch }: SketchedText) => [
@@ -224,27 +254,56 @@ const textColumns = ({ name, description, requires, hash, files, sketch }: Sketc
   sketch,
 ]
 
-function toSummary(row: DraftRow): DraftSummary {
-  const { id, state, name, description, hash, principal, count } = row
-  return {
-    id,
-    state,
-    name,
-    description,
-    requires: JSON.parse(row.requires),
-    hash,
-    label: JSON.parse(row.label),
-    principal,
-    count,
-    firstAtMs: row.first_at_ms,
-    lastAtMs: row.last_at_ms,
-    ...(row.promoted_by !== null && { promotedBy: row.promoted_by }),
-    ...(row.promoted_at_ms !== null && { promotedAtMs: row.promoted_at_ms }),
-  }
-}
+const toSummary = ({
+  requires,
+  label,
+  promotedBy,
+  promotedAtMs,
+  ...row
+}: DraftRow): DraftSummary => ({
+  ...row,
+  requires: JSON.parse(requires),
+  label: JSON.parse(label),
+  ...(promotedBy !== null && { promotedBy }),
+  ...(promotedAtMs !== null && { promotedAtMs }),
+})
 
-const toWriting = (row: WritingRow): DraftWriting => {
-  const { run, call, session, principal, agent, model, hash, at_ms: atMs } = row
-  const own = { session, run, call, principal, agent, ...(model !== null && { model }) }
-  return { ...own, tools: JSON.parse(row.tools), label: JSON.parse(row.label), hash, atMs }
+const toWriting = ({ model, tools, label, ...row }: WritingRow): DraftWriting => ({
+  ...row,
+  ...(model !== null && { model }),
+  tools: JSON.parse(tools),
+  label: JSON.parse(label),
+})
+
+const batchDrafts = 25
+
+/**
+ * Deletes drafts that no operator promoted and no agent wrote again since `beforeMs`, each with an event on the
+ * record; and the daily counts of days that are over.
+ */
+export async function expireDrafts(
+  database: Database,
+  { beforeMs, nowMs }: { readonly beforeMs: number; readonly nowMs: number },
+): Promise<void> {
+  const isOld = `state = 'open' AND last_at_ms < ${Math.floor(beforeMs)}`
+  const select = `SELECT id, name, hash, last_at_ms AS lastAtMs FROM skill_drafts WHERE ${isOld} LIMIT ${batchDrafts}`
+  for (;;) {
+    const { results } = await database.prepare(select).all<{
+      readonly id: string
+      readonly name: string
+      readonly hash: string
+      readonly lastAtMs: number
+    }>()
+    if (results.length === 0) break
+    const place = { principal: '', trace: '', atMs: nowMs }
+    const statements = results.flatMap(({ id, ...about }) => {
+      const event = deploymentEvent('skill_draft_expired', place, { draft: id, ...about })
+      return removal(database, { id, event, only: isOld })
+    })
+    await database.batch(statements)
+  }
+  await database
+    .prepare(`DELETE FROM skill_draft_writings WHERE draft = '' AND at_ms < ?1`)
+    .bind(nowMs - 2 * 86_400_000)
+    .run()
 }

@@ -1,10 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { parseManifest } from '../types/manifest.ts'
-import { toPermit, widened } from '../types/permit.ts'
-import { isToldSame } from '../types/plugin-texts.ts'
+import { parseManifest, toPermit, widened } from '../types/permit.ts'
+import { isToldSame } from '../types/plugin-upload.ts'
 import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '../types/plugin-catalog.ts'
-import { withRow, without, type Outcome, type Situation } from './changes.ts'
-import { builtinCollision } from './plugin-names.ts'
+import { notYours, withRow, without, type Outcome, type Situation } from './changes.ts'
+import { builtinCollision } from './names.ts'
 
 /** An operator's exceptions for an upload that would otherwise be refused. */
 export interface AddOptions {
@@ -38,7 +37,7 @@ export function add(
   const before = row?.state === 'removed' ? undefined : row
   if (before?.tier === 'builtin') throw builtinCollision(id)
   if (before && !(allowDowngrade && by.mayEnable)) refuseDowngrade(plugin, before)
-  if (before && !by.mayEnable && owner !== by.principal) throw notYours(id)
+  if (before && !by.mayEnable && owner !== by.principal) throw notYours('id', id)
   const isOwner = owner === by.principal && (signer === undefined || signer === plugin.signer)
   const isTaken = row !== undefined && !before && owner !== '' && !isOwner
   if (isTaken && !(takeOver && by.mayEnable)) throw kept(id)
@@ -130,11 +129,6 @@ function kept(id: string): IsolaError {
   return new IsolaError('request_conflict', message, { param: 'id' })
 }
 
-function notYours(id: string): IsolaError {
-  const message = `id: "${id}" was brought by somebody else; an operator adds its next version.`
-  return new IsolaError('request_forbidden', message, { param: 'id' })
-}
-
 /** A version number names one content for ever, also after a removal: an operator reviewed that content. */
 function refuseOtherContent(
   { id, version, hash }: NewPluginVersion,
@@ -182,7 +176,10 @@ function splitVersion(version: string): readonly [string, string | undefined] {
   return at < 0 ? [version, undefined] : [version.slice(0, at), version.slice(at + 1)]
 }
 
-/** Semantic versioning 2.0.0, item 11: numbers by value and before words, the shorter list first. A core is such a list too. */
+/**
+ * Semantic versioning 2.0.0, item 11: numbers by value and before words, the shorter list first. A core is such a list
+ * too.
+ */
 function compareLists(a: readonly string[], b: readonly string[]): number {
   for (const [index, one] of a.entries()) {
     const other = b[index]

@@ -1,8 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { parseManifest } from '../types/manifest.ts'
-import { isSamePermit, permitLines, toPermit, type Permit } from '../types/permit.ts'
+import { parseManifest, isSamePermit, permitLines, toPermit, type Permit } from '../types/permit.ts'
 import type { PluginRow } from '../types/plugin-catalog.ts'
 import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
 

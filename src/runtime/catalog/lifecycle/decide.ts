@@ -1,6 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { withData } from '#contracts/event.ts'
-import { type DeploymentDraft } from '../types/event.ts'
+import { withData, type DeploymentDraft } from '#contracts/event.ts'
 import { type Generation, type PartKind, type Pins } from '../types/generation.ts'
 import type {
   DecidingPart,
@@ -9,8 +8,7 @@ import type {
   PartOutcome,
   RestoredPart,
 } from '../types/part-kind.ts'
-import type { PluginChange } from '../types/plugin-catalog.ts'
-import type { ChangeFacts, PluginStore } from '../types/plugin-store.ts'
+import type { PluginChange, ChangeFacts, PluginStore } from '../types/plugin-catalog.ts'
 import { generationOf } from './restore.ts'
 
 /** The table of kinds decides a change. */

@@ -1,23 +1,38 @@
-import { exposureDiff, withoutOwner, withoutSkill, type Exposure } from '../types/exposure.ts'
-import { exposureOf, type Generation, noGeneration } from '../types/generation.ts'
-import type { PartKindEntry, PartOutcome, PartKinds, DecidingPart } from '../types/part-kind.ts'
-import type { McpDecisions } from '../types/mcp-administration.ts'
+import {
+  exposureDiff,
+  withoutOwner,
+  withoutSkill,
+  type Exposure,
+  exposureOf,
+  type Generation,
+  noGeneration,
+} from '../types/generation.ts'
+import type {
+  PartKindEntry,
+  PartOutcome,
+  PartKinds,
+  DecidingPart,
+  McpDecisions,
+} from '../types/part-kind.ts'
 import { bundledKind, pluginKind, type PluginKindDeps } from './plugin-kind.ts'
-import { mcpKind } from './servers.ts'
-import { policyKind } from './policy-kind.ts'
+import { mcpKind, policyKind } from './policy-kind.ts'
 import { skillKind, type SkillKindDeps } from './skill-kind.ts'
-import type { HookPoint } from '../types/manifest.ts'
-import type { ChangeBy, ChangeResult, PluginChange } from '../types/plugin-catalog.ts'
-import type { AskedFacts, PluginStore } from '../types/plugin-store.ts'
+import type { HookPoint } from '../types/permit.ts'
+import type {
+  ChangeBy,
+  ChangeResult,
+  PluginChange,
+  AskedFacts,
+  PluginStore,
+} from '../types/plugin-catalog.ts'
 import { disable } from './allow.ts'
-import { idOf, ownerIdOf } from './changes.ts'
+import { idOf, ownerIdOf, createChangeWriter, type Writing } from './changes.ts'
 import { decide } from './decide.ts'
-import { keepNames, type NamesKept } from './look-alikes.ts'
+import { keepNames, type NamesKept } from './names.ts'
 import { createProof, type ProveDeps } from './prove.ts'
 import { sinceFor } from './quota.ts'
 import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
-import { createChangeWriter, type Writing } from './write-change.ts'
 
 const pinned = (exposed: Exposure) => ({ exposure: [{ id: 'exposure' as const, exposed }] })
 
@@ -60,7 +75,10 @@ interface KindsDeps extends PluginKindDeps, Omit<SkillKindDeps, keyof PluginKind
   readonly servers?: McpDecisions | undefined
 }
 
-/** The table of what can be installed. A new kind is one more line here, and its pin in `runtime/catalog/types/generation.ts`. */
+/**
+ * The table of what can be installed. A new kind is one more line here, and its pin in
+ * `runtime/catalog/types/generation.ts`.
+ */
 export const createKinds = (deps: KindsDeps): PartKinds => ({
   plugin: pluginKind(deps),
   bundled: bundledKind(deps),
@@ -88,22 +106,6 @@ export interface ChangePorts extends Pick<DecidingPart, 'inForce'> {
   readonly names?: NamesKept
 }
 
-/** Decides changes and writes them. One writer at a time calls it, so that no other change comes between. */
-export interface PluginLifecycle {
-  readonly kinds: PartKinds
-  readonly current: () => Promise<Generation>
-  /** Ids of all that is installed, or ships with the deployment. */
-  readonly installedIds: () => Promise<readonly string[]>
-  /** Makes a change. Throws a refusal, which is recorded too. */
-  readonly change: (
-    change: PluginChange,
-    by: ChangeBy,
-    ports?: ChangePorts,
-  ) => Promise<ChangeResult>
-  /** Switches a plugin off that keeps failing. */
-  readonly trip: (id: string, hash: string, why: string, ports?: ChangePorts) => Promise<void>
-}
-
 /** Isola itself, where no operator asked for the change. */
 const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnable: true }
 
@@ -111,7 +113,7 @@ const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnab
  * Decides changes of the enabled set, tries them out, and writes them. Refusals are thrown, with `plugin_` or
  * `request_` codes.
  */
-export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
+export function createPluginLifecycle(deps: LifecycleDeps) {
   const { store, clock } = deps
   const { placeOf, write, refuse } = createChangeWriter(deps)
   const current = async (): Promise<Generation> => (await store.generation()) ?? noGeneration
@@ -138,8 +140,14 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   return {
     kinds,
     current,
+    /** Ids of all that is installed, or ships with the deployment. */
     installedIds,
-    async change(change, by, ports = {}) {
+    /** Makes a change. Throws a refusal, which is recorded too. */
+    async change(
+      change: PluginChange,
+      by: ChangeBy,
+      ports: ChangePorts = {},
+    ): Promise<ChangeResult> {
       const id = idOf(change)
       const { names = keepNames(installedIds) } = ports
       const carryOut = async () => {
@@ -166,7 +174,8 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         notes: outcome.notes,
       }
     },
-    async trip(id, hash, why, ports = {}) {
+    /** Switches a plugin off that keeps failing. */
+    async trip(id: string, hash: string, why: string, ports: ChangePorts = {}): Promise<void> {
       const facts = await store.facts({ id })
       const { row } = facts
       if (row?.hash !== hash || row.state !== 'enabled') return
@@ -187,6 +196,9 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     },
   }
 }
+
+/** Decides changes and writes them. One writer at a time calls it, so that no other change comes between. */
+export type PluginLifecycle = ReturnType<typeof createPluginLifecycle>
 
 /** Notes a name that is easily taken for another plugin's. No change is refused for it. */
 const notesOn = async (change: PluginChange, names: NamesKept): Promise<readonly string[]> =>

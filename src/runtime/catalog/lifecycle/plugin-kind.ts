@@ -1,16 +1,19 @@
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { withData } from '#contracts/event.ts'
-import type { PluginPin } from '../types/generation.ts'
-import type { DecidingPart, PartKindEntry } from '../types/part-kind.ts'
+import { pinsOf, type Generation, type PluginPin } from '../types/generation.ts'
+import type { PartOutcome, RestoredPart, DecidingPart, PartKindEntry } from '../types/part-kind.ts'
 import type {
+  PluginStore,
+  PluginRow,
   KeptPluginVersion,
   PluginChange,
   PluginQuota,
-  PluginRow,
+  BundleStore,
+  ChangeFacts,
 } from '../types/plugin-catalog.ts'
-import type { BundleStore, ChangeFacts, PluginStore } from '../types/plugin-store.ts'
+import { parseManifest } from '../types/permit.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { withData } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { checkPluginId } from './plugin-names.ts'
+import { checkPluginId } from './names.ts'
 import { add, stillWaiting, withWaiting, type AddOptions } from './add.ts'
 import {
   changed,
@@ -23,12 +26,71 @@ import {
   remove,
   revoke,
 } from './allow.ts'
-import { asSigned, lowerPlugins } from './signed.ts'
-import { idOf, type Outcome, type Situation } from './changes.ts'
-import { dependentsOf } from './dependents.ts'
+import { idOf, noVersion, type Outcome, type Situation } from './changes.ts'
 import type { Proof } from './prove.ts'
 import { checkQuota } from './quota.ts'
 import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
+
+interface SignedDeps {
+  readonly store: Pick<PluginStore, 'list' | 'versions'>
+  /** Names of the keys that are accepted now. */
+  readonly signers: () => Promise<readonly string[]>
+}
+
+/** The same with nothing in it that a removed key had signed: such a plugin is a stranger's, and goes on as one. */
+async function asSigned<T extends Pick<PartOutcome, 'rows' | 'pins'>>(
+  { store, signers }: SignedDeps,
+  outcome: T,
+): Promise<T> {
+  const { rows = [], pins } = outcome
+  const trusted = rows.filter(({ tier }) => tier === 'trusted')
+  if (trusted.length === 0) return outcome
+  const [accepted, versions] = await Promise.all([
+    signers(),
+    store.versions(trusted.map(({ id }) => id)),
+  ])
+  const isSigned = (row: { readonly id: string; readonly hash: string }) =>
+    versions.some(
+      ({ id, hash, signer = '' }) =>
+        id === row.id && hash === row.hash && accepted.includes(signer),
+    )
+  const lowered = new Set(trusted.filter((row) => !isSigned(row)).map(({ id }) => id))
+  const lower = <R extends { readonly id: string }>(one: R) =>
+    lowered.has(one.id) ? { ...one, tier: 'community' as const } : one
+  return {
+    ...outcome,
+    rows: rows.map(lower),
+    ...(pins?.plugin && { pins: { ...pins, plugin: pins.plugin.map(lower) } }),
+  }
+}
+
+/** Lowers disabled plugins too: otherwise enabling them would restore their trust tier. */
+async function lowerPlugins(deps: SignedDeps, now: Generation): Promise<RestoredPart | undefined> {
+  const before = (await deps.store.list()).filter(({ tier }) => tier === 'trusted')
+  const plugin = pinsOf(now, 'plugin')
+  const { rows, pins } = await asSigned(deps, { rows: before, pins: { plugin } })
+  const lowered = rows.filter(({ tier }) => tier !== 'trusted')
+  if (lowered.length === 0) return undefined
+  return { rows: lowered, pins, told: { plugins: lowered.map(({ id }) => id) }, notes: [] }
+}
+
+/** Notes for the operator before a plugin is removed: the enabled plugins that depend on it, or call its tools. */
+function dependentsOf(id: string, rows: readonly PluginRow[]): readonly string[] {
+  const wanting = rows
+    .filter((row) => row.id !== id && row.state === 'enabled' && wants(row.manifest, id))
+    .map((row) => `"${row.id}"`)
+  return wanting.length === 0 ? [] : [`${wanting.join(', ')} depended on it or called its tools.`]
+}
+
+function wants(manifest: unknown, id: string): boolean {
+  try {
+    const { depends_on: needed, uses_tools: used, agent } = parseManifest(manifest)
+    const tools = [...used, ...(agent?.uses_tools ?? [])]
+    return needed.includes(id) || tools.some((name) => name === id || name.startsWith(`${id}__`))
+  } catch {
+    return false
+  }
+}
 
 /** The ports for changes of plugins. */
 export interface PluginKindDeps {
@@ -174,10 +236,7 @@ async function accept(
   const { situation } = arriving
   const { version, numbers } = facts
   installed(situation)
-  if (!version)
-    throw new IsolaError('request_not_found', `hash: no version of "${id}" has it.`, {
-      param: 'hash',
-    })
+  if (!version) throw noVersion(id)
   const outcome = add(await asNow({ signers }, version), situation, {
     allowDowngrade: true,
     replace: true,

@@ -1,13 +1,56 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { McpDecisions, DecidingPart, PartKindEntry, PartOutcome } from '../types/part-kind.ts'
 import { policyOf, type Generation } from '../types/generation.ts'
 import { maxOpenHosts } from '#runtime/kernel/types/network-rule.ts'
-import type { PartKindEntry, PartOutcome } from '../types/part-kind.ts'
 import type { NetworkChange } from '../types/plugin-catalog.ts'
-import { isReachableHost } from '../types/public-host.ts'
-import { ownerOf } from '../types/tool-name.ts'
+import { isReachableHost } from '../types/permit.ts'
+import { ownerOf } from '../types/skill.ts'
 import { policyDiff, type ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 
-/** Which tools may be called. Going back to an earlier generation keeps the policy, unless the operator asks for that one. */
+/** Remote servers, as their room decides; none can be added where there is no such room. */
+export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'> => ({
+  kind: 'mcp',
+  refuse(id, { isServer }) {
+    if (!isServer) return
+    const message = `id: "${id}" is that of a remote MCP server, which it would displace. Choose another id in plugin.yaml, or take the server away: isola mcp remove ${id}`
+    throw new IsolaError('request_conflict', message, { param: 'id' })
+  },
+  claims(change) {
+    if (change.do !== 'mcp') return undefined
+    if (change.mcp.do === 'add') return change.mcp.config.id
+    return change.mcp.do === 'enable' ? change.mcp.id : undefined
+  },
+  decide: (change, { generation, by }) =>
+    change.do === 'mcp' ? decided(servers, change.mcp, { generation, by }) : undefined,
+  async restore({ target }) {
+    if (!servers) return { notes: [] }
+    const { mcp, servers: rows, notes, regained } = await servers.restore(target)
+    const told = { regainedServers: regained }
+    return { pins: { mcp }, servers: rows, notes, ...(regained.length > 0 && { told }) }
+  },
+  sources: ({ hash }) => [hash],
+  epoch: ({ epoch }) => epoch,
+  wire: () => 'by name',
+})
+
+async function decided(
+  servers: McpDecisions | undefined,
+  change: Parameters<McpDecisions['decide']>[0],
+  { generation, by }: Pick<DecidingPart, 'generation' | 'by'>,
+): Promise<PartOutcome> {
+  if (!servers) throw new IsolaError('request_unavailable', 'There are no MCP servers here.')
+  const { mcp, ...outcome } = await servers.decide(change, generation, by)
+  return {
+    ...outcome,
+    ...(mcp && { pins: { mcp } }),
+    ...(change.do === 'remove' && { removed: { kind: 'mcp' as const, id: change.id } }),
+  }
+}
+
+/**
+ * Which tools may be called. Going back to an earlier generation keeps the policy, unless the operator asks for that
+ * one.
+ */
 export const policyKind: PartKindEntry<'policy'> = {
   kind: 'policy',
   // Async, so that a refusal is a rejection.

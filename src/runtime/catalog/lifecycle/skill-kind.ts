@@ -14,8 +14,7 @@ import type {
   RestoredPart,
   RestoringPart,
 } from '../types/part-kind.ts'
-import type { PluginQuota } from '../types/plugin-catalog.ts'
-import type { BundleStore } from '../types/plugin-store.ts'
+import type { PluginQuota, BundleStore } from '../types/plugin-catalog.ts'
 import {
   skillOf,
   type SkillChange,
@@ -24,8 +23,9 @@ import {
   type SkillVersion,
 } from '../types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { noVersion, notYours } from './changes.ts'
 import { checkQuota } from './quota.ts'
-import { checkSkillName } from './skill-names.ts'
+import { checkSkillName } from './names.ts'
 
 /** The ports for changes of skills. */
 export interface SkillKindDeps {
@@ -102,7 +102,7 @@ async function add(
   { row, now: { facts, by } }: Situation,
 ): Promise<PartOutcome> {
   const { name, hash, tier, source } = version
-  if (row && !by.mayEnable && row.owner !== by.principal) throw notYours(name)
+  if (row && !by.mayEnable && row.owner !== by.principal) throw notYours('name', name)
   const installed = row ? [] : (await skills.list()).map((one) => one.name)
   const isMeant = allowLookAlike && by.mayEnable
   checkSkillName(name, { bundled: await bundledSkills(), installed, isMeant })
@@ -149,10 +149,7 @@ async function update(
 ): Promise<PartOutcome> {
   const before = present(situation)
   const version = (await deps.skills.versions(name)).find((one) => one.hash === hash)
-  if (!version)
-    throw new IsolaError('request_not_found', `hash: no version of "${name}" has it.`, {
-      param: 'hash',
-    })
+  if (!version) throw noVersion(name)
   const tier = await tierOf(deps, version)
   const told = {
     type: 'skill_updated',
@@ -277,8 +274,3 @@ function present({ row }: Situation) {
 
 const bare = ({ name, hash, state, owner }: SkillRow): SkillRow => ({ name, hash, state, owner })
 const toData = ({ name, hash }: Pick<SkillRow, 'name' | 'hash'>) => ({ skill: name, hash })
-
-function notYours(name: string): IsolaError {
-  const message = `name: "${name}" was brought by somebody else; an operator adds its next version.`
-  return new IsolaError('request_forbidden', message, { param: 'name' })
-}

@@ -1,17 +1,16 @@
 import { defined } from '#contracts/defined.ts'
-import { parseManifest } from '../types/manifest.ts'
+import { parseManifest, permitLines, toPermit, widened, type Permit } from '../types/permit.ts'
 import { type Manifest } from '#contracts/manifest/manifest.ts'
-import { permitLines, toPermit, widened, type Permit } from '../types/permit.ts'
 import type {
   KeptPluginVersion,
   PluginListing,
   PluginRow,
   PluginVersion,
   PluginView,
+  PluginStore,
 } from '../types/plugin-catalog.ts'
-import { textsOf } from '../types/plugin-texts.ts'
-import type { PluginStore } from '../types/plugin-store.ts'
-import type { NamesKept } from './look-alikes.ts'
+import { textsOf } from '../types/plugin-upload.ts'
+import type { NamesKept } from './names.ts'
 
 /** The price of isolates, and the plugins that share one isolate among all principals. */
 export interface IsolatePrice {
@@ -22,27 +21,20 @@ export interface IsolatePrice {
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
-  const { id, state, tier, version, hash, manifest, grantEpoch, config, problem } = row
+  const { permit, permitHash, owner: _whose, waiting = [], toldHash, ...shown } = row
+  const { tier, hash, manifest } = shown
   const { asks, texts } = readingOf(manifest)
   // A plugin of the deployment has all that it requests. Of other plugins only the grant for this very version counts.
-  const has = tier === 'builtin' ? asks : row.permitHash === hash ? row.permit : undefined
+  const has = tier === 'builtin' ? asks : permitHash === hash ? permit : undefined
   return {
-    id,
-    state,
-    tier,
-    version,
-    hash,
-    manifest,
-    grantEpoch,
-    config,
+    ...shown,
     ...defined({ asks }),
     lines: asks ? permitLines(asks) : [],
     missing: asks ? widened(asks, has) : [],
-    ...defined({ problem }),
     versions,
-    waiting: versions.filter((one) => row.waiting?.includes(one.hash)),
+    waiting: versions.filter((one) => waiting.includes(one.hash)),
     texts,
-    isTold: tier !== 'community' || row.toldHash === hash,
+    isTold: tier !== 'community' || toldHash === hash,
     notes: [],
   }
 }
@@ -83,6 +75,9 @@ export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
     },
   }
 }
+
+/** The views, of the one object that keeps the names current. */
+export type PluginViews = ReturnType<typeof createPluginViews>
 
 function toUpdate(row: PluginRow, { version, hash, tier, manifest }: KeptPluginVersion) {
   const waits = { ...row, version, hash, tier, manifest }

@@ -1,6 +1,6 @@
+import { isJsonObject } from '#contracts/json-object.ts'
 import type { Json } from '#contracts/json.ts'
-import { isObject } from './safe-schema.ts'
-import { nameCost, type Work } from './work.ts'
+import { nameCost, type Work } from './visit.ts'
 
 /** Characters that are compared, or put in a key, for one unit. */
 const charsPerUnit = 16
@@ -28,7 +28,7 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
       one.every((item: Json, index) => isSame(item, others[index] ?? null, work))
     )
   }
-  if (!isObject(one) || !isObject(other)) return one === other
+  if (!isJsonObject(one) || !isJsonObject(other)) return one === other
   const names = Object.keys(one)
   const otherNames = Object.keys(other)
   work.spend(nameCost * (names.length + otherNames.length))
@@ -77,7 +77,7 @@ function keyOf(value: Json, work: Work): string {
       work,
     )}]`
   // No bare number as a key: an attacker knows how numbers are hashed, and could make a table collide.
-  if (!isObject(value)) return `=${String(value)}`
+  if (!isJsonObject(value)) return `=${String(value)}`
   const names = Object.keys(value)
   spendSorting(names, work)
   const parts = names

@@ -1,7 +1,14 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { isDistinct, spendText } from './equality.ts'
-import { findingAt, findingBeside, findingIn, hasSeen, type Finding, type Visit } from './visit.ts'
-import { nameCost } from './work.ts'
+import {
+  findingAt,
+  findingBeside,
+  findingIn,
+  hasSeen,
+  type Finding,
+  type Visit,
+  nameCost,
+} from './visit.ts'
 
 type Names = readonly string[]
 

@@ -1,10 +1,11 @@
+import { isJsonObject } from '#contracts/json-object.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 import { format as formats } from '@cfworker/json-schema'
 import { findingAt, type Finding, type Visit, findingBeside, unseen, type Run } from './visit.ts'
-import type { Json, JsonObject } from '#contracts/json.ts'
 import { isSame } from './equality.ts'
 import { listFinding, objectFinding } from './evaluate-inside.ts'
-import { isObject, type SafeSchema } from './safe-schema.ts'
-import type { Work } from './work.ts'
+import type { SafeSchema } from './safe-schema.ts'
+import type { Work } from './visit.ts'
 
 /** The comparisons of a number with its setting. */
 const bounds: readonly (readonly [string, (value: number, setting: number) => boolean])[] = [
@@ -114,7 +115,7 @@ function findingOfNode(visit: Visit): Finding | undefined {
   if (found) return found
   // Casts, each beside the check that proves it: a copy of the visit would cost more than the evaluation.
   if (Array.isArray(value)) return listFinding(visit as Visit<readonly Json[]>)
-  if (isObject(value)) return objectFinding(visit as Visit<JsonObject>)
+  if (isJsonObject(value)) return objectFinding(visit as Visit<JsonObject>)
   if (typeof value === 'number') return numberFinding(visit as Visit<number>)
   if (typeof value === 'string') return textFinding(visit as Visit<string>)
   return undefined

@@ -1,5 +1,5 @@
+import { isJsonObject } from '#contracts/json-object.ts'
 import { headOf } from '#contracts/cut.ts'
-import { isObject } from './safe-schema.ts'
 import type { Finding } from './visit.ts'
 
 /** The place and the reason of a fault, in words for a model. */
@@ -30,16 +30,31 @@ export function problemOf(finding: Finding, schema: Record<string, unknown>): Pr
   }
 }
 
+/** What is wrong, by keyword; `%` stands for the keyword's setting. */
+const problems: Readonly<Record<string, string>> = {
+  required: 'is required',
+  dependentRequired: 'is required beside %',
+  minimum: 'must be at least %',
+  maximum: 'must be at most %',
+  exclusiveMinimum: 'must be more than %',
+  exclusiveMaximum: 'must be less than %',
+  multipleOf: 'must be a multiple of %',
+  minLength: 'must have at least % characters',
+  maxLength: 'must have at most % characters',
+  minItems: 'must have at least % items',
+  maxItems: 'must have at most % items',
+  minProperties: 'must have at least % properties',
+  maxProperties: 'must have at most % properties',
+  uniqueItems: 'must not repeat an item',
+  format: 'must be a valid %',
+}
+
 function messageOf(
   { keyword, setting }: Finding,
   path: string,
   schema: Record<string, unknown>,
 ): string {
   switch (keyword) {
-    case 'required':
-      return 'is required'
-    case 'dependentRequired':
-      return `is required beside ${String(setting)}`
     case 'false':
       return `is not allowed here${knownNames(path, schema)}`
     case 'type':
@@ -48,37 +63,11 @@ function messageOf(
       return `must be one of ${listed(setting)}`
     case 'const':
       return `must be ${JSON.stringify(setting)}`
-    case 'minimum':
-      return `must be at least ${String(setting)}`
-    case 'maximum':
-      return `must be at most ${String(setting)}`
-    case 'exclusiveMinimum':
-      return `must be more than ${String(setting)}`
-    case 'exclusiveMaximum':
-      return `must be less than ${String(setting)}`
-    case 'multipleOf':
-      return `must be a multiple of ${String(setting)}`
-    case 'minLength':
-      return `must have at least ${String(setting)} characters`
-    case 'maxLength':
-      return `must have at most ${String(setting)} characters`
-    case 'minItems':
-      return `must have at least ${String(setting)} items`
-    case 'maxItems':
-      return `must have at most ${String(setting)} items`
-    case 'minProperties':
-      return `must have at least ${String(setting)} properties`
-    case 'maxProperties':
-      return `must have at most ${String(setting)} properties`
-    case 'uniqueItems':
-      return 'must not repeat an item'
-    case 'format':
-      return `must be a valid ${String(setting)}`
     case 'anyOf':
     case 'oneOf':
       return alternatives(setting)
     default:
-      return `is not valid (${keyword})`
+      return problems[keyword]?.replace('%', () => String(setting)) ?? `is not valid (${keyword})`
   }
 }
 
@@ -105,7 +94,7 @@ function listed(setting: unknown): string {
 /** The types, if the alternatives differ in type only; else a general sentence. */
 function alternatives(setting: unknown): string {
   const branches: readonly unknown[] = Array.isArray(setting) ? setting : []
-  const types = branches.map((branch) => (isObject(branch) ? branch['type'] : undefined))
+  const types = branches.map((branch) => (isJsonObject(branch) ? branch['type'] : undefined))
   const areTypes = types.length > 0 && types.every((type) => typeof type === 'string')
   return areTypes && new Set(types).size === types.length
     ? `must be ${typesOf(types)} as the schema describes`
@@ -114,7 +103,7 @@ function alternatives(setting: unknown): string {
 
 function knownNames(path: string, schema: Record<string, unknown>): string {
   const properties = schema['properties']
-  if (path.includes('.') || path.includes('[') || !isObject(properties)) return ''
+  if (path.includes('.') || path.includes('[') || !isJsonObject(properties)) return ''
   const names = Object.keys(properties).slice(0, 20)
   return names.length > 0 ? `; known names: ${names.join(', ')}` : ''
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '#contracts/json-object.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 
 /** Why a schema cannot be used. The text is for the author of the schema. */
@@ -85,7 +86,7 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
   }
 
   function copyValue(keyword: string, value: Json, depth: number): unknown {
-    if (mapKeywords.has(keyword)) return isObject(value) ? copyMap(value, depth) : undefined
+    if (mapKeywords.has(keyword)) return isJsonObject(value) ? copyMap(value, depth) : undefined
     if (listKeywords.has(keyword))
       return Array.isArray(value) ? value.map((item) => copy(item, depth + 1)) : undefined
     if (keyword === 'items' && Array.isArray(value))
@@ -103,7 +104,7 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
     nodes += 1
     if (depth > maxDepth) throw new SchemaProblem(`is nested deeper than ${maxDepth} levels`)
     if (nodes > maxNodes) throw new SchemaProblem(`has more than ${maxNodes} parts`)
-    return value === false ? false : copyNode(isObject(value) ? value : {}, depth)
+    return value === false ? false : copyNode(isJsonObject(value) ? value : {}, depth)
   }
 
   function copyNode(source: JsonObject, depth: number): SchemaNode {
@@ -113,7 +114,7 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
       if (copied !== undefined) node[keyword] = copied
     }
     // The expressions are dropped, so it is unknown which names they would allow.
-    if (isObject(source['patternProperties'])) {
+    if (isJsonObject(source['patternProperties'])) {
       delete node['additionalProperties']
       delete node['unevaluatedProperties']
     }
@@ -147,7 +148,7 @@ function namesOf(value: Json): readonly string[] | undefined {
 }
 
 function dependentOf(value: Json): JsonObject | undefined {
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const entries = Object.entries(value).map(([name, needed]) => [shortName(name), namesOf(needed)])
   return entries.every(([, needed]) => needed) ? Object.fromEntries(entries) : undefined
 }
@@ -195,9 +196,4 @@ function decoded(fragment: string): string {
   } catch {
     return fragment
   }
-}
-
-/** Whether this is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,14 +5,10 @@ import type {
   SearchHit,
   SearchIndex,
 } from '#contracts/search.ts'
-import { createCorpus } from './corpus.ts'
-import { isOwn, lookUp, touchedBy, weighed } from './look-up.ts'
-import { postingOf } from './postings.ts'
-import { createDocumentReader } from './read-document.ts'
+import { createCorpus, postingOf, addScores, best } from './corpus.ts'
+import { isOwn, lookUp, touchedBy, weighed, exclusionCost, rank } from './rank.ts'
+import { createDocumentReader, shippedRanking, type RankSettings } from './read-document.ts'
 import { readQuery } from './query.ts'
-import { exclusionCost, rank } from './rank.ts'
-import { addScores, best } from './scores.ts'
-import { shippedRanking, type RankSettings } from './settings.ts'
 
 /** Queries in one search beyond this many are left out: each costs a pass over its postings. */
 const maxQueries = 32

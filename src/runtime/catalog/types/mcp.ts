@@ -1,9 +1,31 @@
 import * as z from 'zod'
 import type { AskRequest } from '#runtime/kernel/types/asks.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { McpCameBack, McpLogin, McpResealed, McpSigner } from './mcp-sign-in.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { ToolResult } from '#contracts/tool.ts'
+
+/** `open`: the principal has to open this page. */
+export type McpLogin =
+  | { readonly state: 'signed_in' }
+  | { readonly state: 'open'; readonly url: string }
+
+/** `locked`: no present key opens it. */
+export interface McpResealed {
+  readonly rotated: number
+  readonly current: number
+  readonly locked: number
+}
+
+/** A principal with a sign-in of its own. `ref` stands for it in the state that passes through a browser. */
+export interface McpSigner {
+  readonly principal: string
+  readonly ref: string
+}
+
+/** The result of a principal's sign-in in the browser. The principal finishes it with the code. */
+export type McpCameBack =
+  | { readonly state: 'code'; readonly code: string }
+  | { readonly state: 'denied' | 'failed' }
 
 /** At most 24 characters, so that `<server>__<tool>` has at most 64. */
 const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
@@ -29,7 +51,10 @@ export const mcpServerSchema = z.lazy(() =>
       .record(headerName, headerValue)
       .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
       .default({}),
-    /** `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there is. */
+    /**
+     * `oauth`: the deployment signs in; `principal`: each principal for itself. Otherwise the headers are all there
+     * is.
+     */
     auth: z.enum(['headers', 'oauth', 'principal']).default('headers'),
     /** Other hosts that its sign-in may use. Hosts of the same site need no mention. */
     authHosts: z.array(z.string().max(253)).max(8).default([]),

@@ -1,5 +1,9 @@
-import type { RequestedGrants, Manifest } from '#contracts/manifest/manifest.ts'
-import type { HookManifest, AgentManifest } from './manifest.ts'
+import {
+  type RequestedGrants,
+  type Manifest,
+  hookPoints,
+  manifestSchema,
+} from '#contracts/manifest/manifest.ts'
 import type { ProviderKind } from '#contracts/provider.ts'
 import type { SharedPart } from '#contracts/manifest/agent-manifest.ts'
 import { readResourceTool, getPromptTool } from '#contracts/manifest/manifest-offers.ts'
@@ -7,9 +11,94 @@ import { emitTool } from '#contracts/event-bus.ts'
 import { defined } from '#contracts/defined.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import { toVisible } from '#contracts/visible-text.ts'
-import { slotText } from './secret-slot.ts'
-import { providerTexts } from './provider.ts'
-import { toLimits } from './agent-limits.ts'
+import { isOfThisMachine } from '#contracts/destination.ts'
+import { isPublicHost } from '#platform/outbound/types.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { unlimited, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/limits.ts'
+
+/**
+ * Whether a host in a manifest or a setting could ever be reached: every host (`*`), this machine in development by one
+ * of its three names, or a public host, in any spelling of its address.
+ */
+export function isReachableHost(host: string): boolean {
+  if (host === '*' || isOfThisMachine(host)) return true
+  const url = `https://${host.replace(/^\*\./, '')}/`
+  return URL.canParse(url) && isPublicHost(new URL(url).hostname)
+}
+
+/** A secret that a plugin asks for, or was granted, and the one place for it. */
+export type SecretGrant = RequestedGrants['secrets'][number]
+
+/** The header of a grant `in: header` that names none, as in older manifests. */
+export const usualHeader = 'authorization'
+
+/** The place of a grant as people read it: the same words for the same place, however it is written. */
+export function slotText({ in: kind, at, scheme = 'hex' }: SecretGrant): string {
+  switch (kind) {
+    case 'header':
+      return `header ${(at ?? usualHeader).toLowerCase()}`
+    case 'path':
+    case 'query':
+      return at === undefined ? kind : `${kind} ${at}`
+    case 'hmac':
+      return `hmac ${scheme}`
+    case 'basic':
+      return kind
+  }
+}
+
+/** The texts that an operator who grants the kind and a reader of its errors see. */
+export const providerTexts: Readonly<Record<ProviderKind, string>> = {
+  memory: 'keeps what agents remember',
+  knowledge: 'keeps the documents that agents look things up in',
+  context: 'chooses what of a long conversation a model reads',
+}
+
+/** A point at which hooks of plugins are called. */
+export type HookPoint = (typeof hookPoints)[number]
+
+/** The `agent` section of a manifest. */
+export type AgentManifest = NonNullable<Manifest['agent']>
+
+/** A point at which a plugin listens, and to which tools or agents. */
+type HookManifest = Manifest['contributes']['hooks'][number]
+
+/** Checks a manifest; throws `plugin_manifest_invalid` naming each path and what to do. */
+export function parseManifest(value: unknown, source = 'plugin.yaml'): Manifest {
+  const parsed = manifestSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.message}`,
+  )
+  throw new IsolaError('plugin_manifest_invalid', `${source}: ${problems.join('; ')}`, {
+    ...(parsed.error.issues[0] && { param: parsed.error.issues[0].path.join('.') }),
+  })
+}
+
+const nanoPerUsd = 1_000_000_000
+
+/** A price of a manifest in our words; nothing said is no limit. */
+export const toNanoUsd = (costUsd: number | undefined): number =>
+  costUsd === undefined ? unlimited : Math.round(costUsd * nanoPerUsd)
+
+/** The `limits` of a manifest as `Limits`; an absent one has its default (Y13). */
+export function toLimits(limits: AgentManifest['limits']): Limits {
+  const defaults = defaultAgentLimits
+  return {
+    maxTokens: limits.max_tokens_per_invocation,
+    maxCostNanoUsd: toNanoUsd(limits.max_cost_usd),
+    ...(limits.max_platform_usd !== undefined && {
+      maxPlatformNanoUsd: toNanoUsd(limits.max_platform_usd),
+    }),
+    maxTimeMs: limits.time_budget_ms,
+    maxTurns: limits.max_turns,
+    maxToolCalls: limits.max_tool_calls ?? defaults.maxToolCalls,
+    maxChildren: limits.max_children ?? defaults.maxChildren,
+    maxDepth: limits.max_depth ?? defaults.maxDepth,
+    maxConcurrency: limits.max_concurrency ?? defaults.maxConcurrency,
+  }
+}
 
 /**
  * Everything that one version of a plugin requests, as the operator sees it, as it is stored, and as it is enforced.
@@ -69,14 +158,13 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     grants,
     usesTools: uses_tools,
     hooks: contributes.hooks,
-    ...(contributes.providers.length > 0 && { providers: contributes.providers }),
+    ...filled({ providers: contributes.providers }),
     ...(agent && {
       agent: {
         model: agent.model,
         usesTools: agent.uses_tools,
         limits: limitsOf(agent.limits),
-        ...(disallowed.length > 0 && { disallowed }),
-        ...(shares.length > 0 && { shares }),
+        ...filled({ disallowed, shares }),
         ...(agent.allow_skill_emission && { emitsSkills: true }),
         ...(agent.code_mode && { writesCode: true }),
         ...((agent.memory ?? agent.knowledge) && { memory: memoryOf(agent) }),
@@ -84,13 +172,13 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
       },
     }),
     ...defined({ schedule }),
-    ...(publishes.length > 0 && { publishes }),
-    ...(approvals.length > 0 && { approvals }),
-    ...(free.length > 0 && { free }),
-    ...(destructive.length > 0 && { destructive }),
-    ...(sinks.length > 0 && { sinks }),
+    ...filled({ publishes, approvals, free, destructive, sinks }),
   }
 }
+
+/** The lists that are not empty. */
+const filled = <Lists extends Readonly<Record<string, readonly unknown[]>>>(lists: Lists) =>
+  Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)) as Partial<Lists>
 
 const memoryOf = ({
   memory,
@@ -119,7 +207,8 @@ export interface PermitLine {
 }
 
 /**
- * A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. What hides in
+ * A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. What hides
+ * in
  * it is written as its code, so that no line is two, or another.
  */
 export const permitLines = (permit: Permit): readonly PermitLine[] =>
@@ -135,38 +224,50 @@ function linesOf({
   publishes = [],
 }: Permit): readonly PermitLine[] {
   const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
-  const one = (text: string, amount?: number) => ({
-    text,
-    ...defined({ amount }),
-  })
+  const each = (texts: readonly string[] | undefined, before: string) =>
+    linesFor(texts, (text) => `${before}${text}`)
+  const only = (isAsked: unknown, text: string) => (isAsked ? [{ text }] : [])
   return [
     ...network.flatMap(({ host, methods }) =>
-      methods.map((method) => one(`network: ${method} ${host}`)),
+      linesFor(methods, (method) => `network: ${method} ${host}`),
     ),
     ...secrets.map((secret) => {
       const to = secret.host === undefined ? '' : ` to ${secret.host}`
-      return one(`secret: ${secret.name} (${slotText(secret)}${to})`)
+      return { text: `secret: ${secret.name} (${slotText(secret)}${to})` }
     }),
-    ...(storage ? [one(`storage of each ${storage.scope}, bytes`, toBytes(storage.quota))] : []),
+    ...(storage
+      ? [{ text: `storage of each ${storage.scope}, bytes`, amount: toBytes(storage.quota) }]
+      : []),
     ...modelLines(model),
-    ...(request ?? []).map((kind) => one(`request: ${requestTexts[kind]}`)),
-    ...(workspace ? [one('workspace: files of the session')] : []),
-    ...(memory ? [one('memory: notes of the session')] : []),
-    ...(database ? [one(`database: ${database.access} ${database.binding}`)] : []),
-    ...(isolate ? [one('isolate: runs code that a model wrote')] : []),
-    ...usesTools.map((name) => one(`tools: its code calls ${name}`)),
-    ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
-    ...(providers ?? []).map((kind) => one(`provider: ${providerTexts[kind]} (${kind})`)),
-    ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
-    ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
-    ...(agent?.shares ?? []).map((part) => one(`agent: shares ${part} with its caller`)),
-    ...(agent?.emitsSkills ? [one('agent: writes drafts of skills')] : []),
-    ...(agent?.writesCode ? [one('agent: writes code that calls its tools')] : []),
-    ...(agent?.memory ?? []).map((what) => one(`agent: ${what}`)),
-    ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
-    ...(agent?.subscribes ?? []).map((event) => one(`agent: is run by the event ${event}`)),
-    ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
-    ...publishes.map((event) => one(`event: everybody may subscribe to ${event}`)),
+    ...linesFor(request, (kind) => `request: ${requestTexts[kind]}`),
+    ...only(workspace, 'workspace: files of the session'),
+    ...only(memory, 'memory: notes of the session'),
+    ...only(database, `database: ${database?.access} ${database?.binding}`),
+    ...only(isolate, 'isolate: runs code that a model wrote'),
+    ...each(usesTools, 'tools: its code calls '),
+    ...hooks.map(({ on, match }) => ({ text: `hook: ${on} of ${match}` })),
+    ...linesFor(providers, (kind) => `provider: ${providerTexts[kind]} (${kind})`),
+    ...(agent ? agentLines(agent) : []),
+    ...(schedule === undefined ? [] : [{ text: `schedule: ${schedule}` }]),
+    ...each(publishes, 'event: everybody may subscribe to '),
+  ]
+}
+
+const linesFor = <Item>(
+  items: readonly Item[] = [],
+  textOf: (item: Item) => string,
+): readonly PermitLine[] => items.map((item) => ({ text: textOf(item) }))
+
+function agentLines(agent: NonNullable<Permit['agent']>): readonly PermitLine[] {
+  return [
+    { text: `agent: runs on ${agent.model}` },
+    ...linesFor(agent.usesTools, (name) => `agent: calls ${name}`),
+    ...linesFor(agent.shares, (part) => `agent: shares ${part} with its caller`),
+    ...(agent.emitsSkills ? [{ text: 'agent: writes drafts of skills' }] : []),
+    ...(agent.writesCode ? [{ text: 'agent: writes code that calls its tools' }] : []),
+    ...linesFor(agent.memory, (what) => `agent: ${what}`),
+    ...Object.entries(agent.limits).map(([name, amount]) => ({ text: `agent: ${name}`, amount })),
+    ...linesFor(agent.subscribes, (event) => `agent: is run by the event ${event}`),
   ]
 }
 
@@ -222,18 +323,18 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     if (!old) return !before?.agent || text !== platformLine
     return (amount ?? 0) > (old.amount ?? 0)
   })
-  const free = freed(next, before).map((name) => ({
-    text: `tool: ${name} without anybody's approval`,
-  }))
-  const harmless = gone(before?.destructive, next.destructive).map((name) => ({
-    text: `tool: ${name} does not say any more that it destroys`,
-  }))
-  const unsaid = gone(before?.sinks, next.sinks).map((said) => ({
-    text: `tool: does not say any more what it does outward (${said})`,
-  }))
-  const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
-    text: toVisible(`agent: ${name} is not disallowed any more`),
-  }))
+  const free = linesFor(freed(next, before), (name) => `tool: ${name} without anybody's approval`)
+  const harmless = linesFor(
+    gone(before?.destructive, next.destructive),
+    (name) => `tool: ${name} does not say any more that it destroys`,
+  )
+  const unsaid = linesFor(
+    gone(before?.sinks, next.sinks),
+    (said) => `tool: does not say any more what it does outward (${said})`,
+  )
+  const reached = linesFor(gone(before?.agent?.disallowed, next.agent?.disallowed), (name) =>
+    toVisible(`agent: ${name} is not disallowed any more`),
+  )
   const isFree = next.agent && !permitLines(next).some(({ text }) => text === platformLine)
   const unlimited =
     isFree && had.has(platformLine)

@@ -1,9 +1,130 @@
-import type { Generation } from './generation.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import * as z from 'zod'
+import { type JsonObject, toCanonicalJson } from '#contracts/json.ts'
+import type { Label } from '#contracts/label.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import type { HasPins } from './generation.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
-import { toCanonicalJson } from '#contracts/json.ts'
 import type { PluginSignature } from './plugin-upload.ts'
 import type { SkillSource, SkillText } from './skill.ts'
+
+/** One writing of a draft by an agent. */
+export interface DraftWriting {
+  readonly session: string
+  readonly run: string
+  readonly call: string
+  readonly principal: string
+  readonly agent: string
+  /** Provider and name of the model that wrote it; absent if the session does not know. */
+  readonly model?: string
+  /** The tools that the run had called by then, at most 50. */
+  readonly tools: readonly string[]
+  /** The label of everything that its writer had read. */
+  readonly label: Label
+  /** sha-256 of the files as they were written this time. */
+  readonly hash: string
+  readonly atMs: number
+}
+
+/** The text of a draft, as it would be installed. */
+export interface DraftText {
+  readonly name: string
+  readonly description: string
+  readonly requires: readonly string[]
+  /** The hash that an installed skill with these files has: promoting keeps it. */
+  readonly hash: string
+  /** Text by path; `SKILL.md` is one of them. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** The front matter of a draft's SKILL.md. The runtime builds it from the draft's fields, so no other text gets in. */
+export const draftFields = ({
+  name,
+  description,
+  requires,
+}: Pick<DraftText, 'name' | 'description' | 'requires'>) => ({
+  name,
+  description,
+  ...(requires.length > 0 && { metadata: { 'isola-requires': requires.join(' ') } }),
+})
+
+/** With what another text is compared with. */
+export type SketchedText = DraftText & { readonly sketch: string }
+
+/** A draft in a list. Nothing finds it and nothing loads it. */
+export interface DraftSummary extends Omit<DraftText, 'files'> {
+  readonly id: string
+  /** A promoted draft stays, as the record of where its skill came from. */
+  readonly state: 'open' | 'promoted'
+  /** The principal of the run that wrote the current text. */
+  readonly principal: string
+  /** The label of the run that wrote the current text. */
+  readonly label: Label
+  /** How often it, or nearly the same, was written. */
+  readonly count: number
+  readonly firstAtMs: number
+  readonly lastAtMs: number
+  readonly promotedBy?: string
+  readonly promotedAtMs?: number
+}
+
+/** A draft with its files and the last times that it was written, newest first, at most 50. */
+export interface SkillDraft extends DraftSummary, Pick<DraftText, 'files'> {
+  readonly writings: readonly DraftWriting[]
+}
+
+/** How much may be written. */
+export interface DraftBudget {
+  readonly perRun: number
+  readonly perDay: number
+  /** The numbers of open drafts: of one principal, and of the deployment. */
+  readonly openOfPrincipal: number
+  readonly open: number
+}
+
+/** Why a write does not fit its budget. */
+export type OverBudget = keyof DraftBudget
+
+/** The outcome of a write: a `message` says what to change. */
+export type Emitted =
+  | {
+      readonly ok: true
+      /** Absent if it became one more writing of another principal's draft. */
+      readonly draft?: string
+      readonly name: string
+      readonly hash: string
+      /** Secrets that were taken out of its text. */
+      readonly redacted: number
+    }
+  | { readonly ok: false; readonly message: string }
+
+/** Stores an agent's text as a draft. Throws `request_unavailable`. */
+export type EmitSkill = (
+  input: JsonObject,
+  context: Pick<ToolContext, 'session' | 'run' | 'call' | 'principal' | 'agent' | 'label'>,
+) => Promise<Emitted>
+
+/** `{ fields, files }` of a skill. Their contents are checked where they are read. */
+export const skillBundleSchema = z.strictObject({
+  fields: z.custom<JsonObject>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be the front matter of SKILL.md as an object',
+  ),
+  files: z.record(z.string(), z.string()),
+})
+
+/** The answer of an isolate that has read an archive. */
+export const readSkillsAnswer = z.strictObject({
+  skills: z.array(
+    z.union([
+      z.strictObject({
+        folder: z.string().max(300).optional(),
+        bundle: skillBundleSchema,
+        notes: z.array(z.string().max(5_000)).max(20),
+      }),
+      z.strictObject({ folder: z.string().max(300).optional(), problem: z.string().max(2_000) }),
+    ]),
+  ),
+})
 
 /** A skill as it is installed: all of it in one value, of which one hash pins every word. */
 export interface SkillBundle {
@@ -102,7 +223,10 @@ export type SkillChange =
 export const skillOf = (change: SkillChange): string =>
   change.do === 'add' ? change.version.name : change.name
 
-/** The tables of installed skills; their rows are written with the generation they belong to. May throw `request_unavailable`. */
+/**
+ * The tables of installed skills; their rows are written with the generation they belong to. May throw
+ * `request_unavailable`.
+ */
 export interface SkillStore {
   /** The skill in any state; `version` is absent once its bundle was collected. */
   readonly find: (
@@ -149,7 +273,10 @@ export interface ReadSkills {
   readonly refused: readonly RefusedSkill[]
 }
 
-/** Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`, `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL. */
+/**
+ * Reads skills; no code of theirs is run. Throws `plugin_upload_invalid`, `plugin_signature_invalid`,
+ * `plugin_isolate_unavailable`, `plugin_source_unavailable`, or `request_invalid` for a URL.
+ */
 export type ReadSkillUploads = (upload: SkillUpload) => Promise<ReadSkills>
 
 /** The changes that another version of a skill brings, for the principal that decides on it. */
@@ -217,7 +344,7 @@ export type SearchSkills = (
     /** A new object after each possible change of the enabled skills, and in each object that calls it. */
     readonly revision: () => object
     /** The parts in force that the part of this name is wired with. */
-    readonly around: (name: string) => Pick<Generation, 'pins'>
+    readonly around: (name: string) => HasPins
   },
 ) => Promise<readonly SkillCandidate[]>
 

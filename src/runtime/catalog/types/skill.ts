@@ -1,6 +1,25 @@
+import type { ToolEntry } from '#contracts/tool.ts'
+import type { SearchHit } from '#contracts/search.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { labelFrom, ownLabel, type Label } from '#contracts/label.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
+
+/** The tools of a set that are not in it from the start: each is looked up when it is named. */
+export interface MoreTools {
+  /** Looks up the tools of these names. Rejects if the catalog is unavailable. */
+  readonly ready: (names: readonly string[]) => Promise<void>
+  /** A tool that `ready` has looked up. */
+  readonly entry: (name: string) => ToolEntry | undefined
+  /** Whether an owner that `ready` has looked up, by any of its tools' names, has tools here. */
+  readonly owns: (id: string) => boolean
+  /** The best of all tools, with tools of the set. Rejects if the catalog is unavailable. */
+  readonly search: (queries: readonly string[], limit: number) => Promise<readonly SearchHit[]>
+  /** Private tools of one principal, excluded from the shared index. Rejects if the catalog is unavailable. */
+  readonly own?: ((principal: string) => Promise<readonly ToolEntry[]>) | undefined
+}
+
+/** The owner of a tool: every tool's name begins with its owner's id (`kv` of `kv__set`). */
+export const ownerOf = (tool: string): string => tool.split('__', 1)[0] ?? tool
 
 /** The longest persona: so much room is left in the prompt once no tool is pinned, also with narrow reading. */
 export const maxPersonaTokens = 510

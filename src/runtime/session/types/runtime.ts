@@ -20,7 +20,7 @@ import type { Toolset } from '#contracts/tool.ts'
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
 import type { KnowledgeSettings, MemorySettings } from '#contracts/manifest/agent-manifest.ts'
 import type { Message } from '#contracts/message.ts'
-import type { ListedTool } from '#runtime/catalog/types/tool.ts'
+import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { KnownAgents } from '#platform/routes/targets.ts'
 
 /** A run, as its memory knows it. */

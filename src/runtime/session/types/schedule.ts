@@ -3,10 +3,9 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { type ScheduleKeeper, scheduleRequest } from '#contracts/schedule-requests.ts'
 import type { Emitted } from './audit-sink.ts'
-import type { EventChain } from '#contracts/event-bus.ts'
+import { type EventChain, subscriptionManifest } from '#contracts/event-bus.ts'
 import type { Label } from '#contracts/label.ts'
-import type { DeploymentDraft } from '#runtime/catalog/types/event.ts'
-import { subscriptionManifest } from '#contracts/event-bus.ts'
+import type { DeploymentDraft } from '#contracts/event.ts'
 
 export type SubscriptionManifest = z.infer<typeof subscriptionManifest>
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { parseManifest } from '../../../../src/runtime/catalog/types/manifest.ts'
 import {
+  parseManifest,
   isSamePermit,
   permitLines,
   toPermit,

@@ -1,18 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../../src/contracts/errors.ts'
-import { exposureSchema } from '../../../../src/runtime/catalog/types/exposure.ts'
-import { pinOf, pinsOf, type Generation } from '../../../../src/runtime/catalog/types/generation.ts'
-import { parseManifest } from '../../../../src/runtime/catalog/types/manifest.ts'
-import { toPermit } from '../../../../src/runtime/catalog/types/permit.ts'
-import { toBundleText } from '../../../../src/runtime/catalog/types/plugin-bundle.ts'
+import {
+  exposureSchema,
+  pinOf,
+  pinsOf,
+  type Generation,
+} from '../../../../src/runtime/catalog/types/generation.ts'
+import { parseManifest, toPermit } from '../../../../src/runtime/catalog/types/permit.ts'
+import { toBundleText } from '../../../../src/runtime/catalog/types/plugin-upload.ts'
 import type {
   ChangeBy,
   PluginChange,
+  PluginStore,
 } from '../../../../src/runtime/catalog/types/plugin-catalog.ts'
-import type { PluginStore } from '../../../../src/runtime/catalog/types/plugin-store.ts'
 import { toSkillBundleText } from '../../../../src/runtime/catalog/types/skill-catalog.ts'
 import { createPluginLifecycle } from '../../../../src/runtime/catalog/lifecycle/lifecycle.ts'
-import { keepNames } from '../../../../src/runtime/catalog/lifecycle/look-alikes.ts'
+import { keepNames } from '../../../../src/runtime/catalog/lifecycle/names.ts'
 import { createPluginViews } from '../../../../src/runtime/catalog/lifecycle/view.ts'
 import { createBundleStore } from '../../../../src/features/plugins/store/bundles.ts'
 import { createManifestStore } from '../../../../src/features/plugins/store/manifests.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { lookAlikes } from '../../../../src/runtime/catalog/lifecycle/look-alikes.ts'
-import { checkPluginId } from '../../../../src/runtime/catalog/lifecycle/plugin-names.ts'
+import { lookAlikes, checkPluginId } from '../../../../src/runtime/catalog/lifecycle/names.ts'
 
 describe('an id that a plugin may not have', () => {
   it.each(['isola', 'orchestrator', 'operator', 'system', 'isola-tools'])('is ours: %s', (id) => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { exposureSchema } from '#runtime/catalog/types/exposure.ts'
-import { exposureOf } from '#runtime/catalog/types/generation.ts'
+import { exposureSchema, exposureOf } from '#runtime/catalog/types/generation.ts'
 import type { ChangeBy } from '#runtime/catalog/types/plugin-catalog.ts'
 import type { SkillChange, SkillVersion } from '#runtime/catalog/types/skill-catalog.ts'
 import { createPluginLifecycle } from '../../../../src/runtime/catalog/lifecycle/lifecycle.ts'

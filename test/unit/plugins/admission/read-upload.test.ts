@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toBundleText } from '#runtime/catalog/types/plugin-bundle.ts'
+import { toBundleText } from '#runtime/catalog/types/plugin-upload.ts'
 import { readUpload } from '../../../../src/features/plugins/admission/read-upload.ts'
 import { systemSources } from '../../../../src/compose/sources.ts'
 import { code, folder, manifestText, uploadDeps } from '../../../fakes/uploads.ts'

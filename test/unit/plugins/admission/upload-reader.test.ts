@@ -4,7 +4,7 @@ import {
   toBundleText,
   toSignedText,
   type PluginBundle,
-} from '#runtime/catalog/types/plugin-bundle.ts'
+} from '#runtime/catalog/types/plugin-upload.ts'
 import { createTrustAdministration } from '../../../../src/features/access/trust-administration.ts'
 import { createUploadReader } from '../../../../src/features/plugins/admission/upload-reader.ts'
 import { systemSources } from '../../../../src/compose/sources.ts'

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createSchemaValidator } from '../../../../src/runtime/catalog/schema-validator.ts'
 import { toToolEntries } from '../../../../src/features/plugins/tools/tool-entries.ts'
-import { parseManifest } from '../../../../src/runtime/catalog/types/manifest.ts'
-import { permitLines, toPermit, widened } from '../../../../src/runtime/catalog/types/permit.ts'
+import {
+  parseManifest,
+  permitLines,
+  toPermit,
+  widened,
+} from '../../../../src/runtime/catalog/types/permit.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 

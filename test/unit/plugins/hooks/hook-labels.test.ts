@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
-import type { HookPoint } from '../../../../src/runtime/catalog/types/manifest.ts'
+import type { HookPoint } from '../../../../src/runtime/catalog/types/permit.ts'
 import type { Capabilities, HookAnswer, HookEvent } from '#features/plugins/types/plugin.ts'
 import type { StorageRequest } from '#contracts/space.ts'
 import type { ToolResult } from '#contracts/tool.ts'

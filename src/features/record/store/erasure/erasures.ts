@@ -1,18 +1,18 @@
 import { defined } from '#contracts/defined.ts'
 import { errorMessage } from '#contracts/errors.ts'
-import type { Erasure, ErasureProgress, ErasureStore } from '../../types/erasure.ts'
+import type { Erasure, ErasureProgress, ErasureStore } from '../../types/operations.ts'
 import { deploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
-import type { Database } from '#platform/d1/database.ts'
+import { type Database, reached } from '#platform/d1/database.ts'
 import { eventRow } from '#platform/d1/deployment-log.ts'
-import { reached } from '#platform/d1/database.ts'
 
 const columns = 'id, principal, state, asked_by, asked_at_ms, next_ms, progress'
+const selected = `id, principal, state, asked_by AS askedBy, asked_at_ms AS askedAtMs, next_ms AS nextMs, progress`
 
 /** The table of erasures. Events of an erasure never have the person's name, and its row only while it runs. */
 export function createErasureStore(database: Database): ErasureStore {
   const read = async (rest: string, ...values: (string | number)[]) => {
-    const statement = database.prepare(`SELECT ${columns} FROM erasures ${rest}`).bind(...values)
+    const statement = database.prepare(`SELECT ${selected} FROM erasures ${rest}`).bind(...values)
     return (await reached(() => statement.all<ErasureRow>())).results.map(toErasure)
   }
   const told = (
@@ -88,22 +88,13 @@ export function createErasureStore(database: Database): ErasureStore {
   }
 }
 
-interface ErasureRow {
-  readonly id: string
-  readonly principal: string
-  readonly state: Erasure['state']
-  readonly asked_by: string
-  readonly asked_at_ms: number
-  readonly next_ms: number | null
+interface ErasureRow extends Omit<Erasure, 'nextMs' | 'progress'> {
+  readonly nextMs: number | null
   readonly progress: string
 }
 
-const toErasure = (row: ErasureRow): Erasure => ({
-  id: row.id,
-  principal: row.principal,
-  state: row.state,
-  askedBy: row.asked_by,
-  askedAtMs: row.asked_at_ms,
-  ...(row.next_ms !== null && { nextMs: row.next_ms }),
-  progress: JSON.parse(row.progress) as ErasureProgress, // written by this module
+const toErasure = ({ nextMs, progress, ...row }: ErasureRow): Erasure => ({
+  ...row,
+  ...(nextMs !== null && { nextMs }),
+  progress: JSON.parse(progress) as ErasureProgress, // written by this module
 })

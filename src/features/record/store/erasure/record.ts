@@ -1,7 +1,6 @@
-import type { ErasedPerson, ErasurePlace } from '../../types/erasure.ts'
+import type { ErasedPerson, ErasurePlace } from '../../types/operations.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { Database } from '#platform/d1/database.ts'
-import { reached } from '#platform/d1/database.ts'
+import { type Database, reached } from '#platform/d1/database.ts'
 
 /** Fields of events whose value is a principal, by name or by its object (`principal:<name>`). */
 const people: ReadonlySet<string> = new Set(['owner', 'principal', 'by', 'who'])

@@ -1,10 +1,12 @@
 import type { PluginRow } from '../types/plugin-catalog.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { isSkillName } from '../types/skill-catalog.ts'
 
 /** The most names in one note. */
 const maxNamed = 10
 
 /** Ids in the forms that are compared. The forms are made once, since each new id is compared with all. */
-export interface KnownNames {
+interface KnownNames {
   readonly add: (id: string) => void
   readonly delete: (id: string) => void
   /** Notes for the operator: which of these ids are easily taken for this one (P27, typosquats). */
@@ -12,7 +14,7 @@ export interface KnownNames {
 }
 
 /** Compares with these ids, of installed plugins and of plugins that ship. */
-export function createKnownNames(ids: Iterable<string>, what = 'plugin'): KnownNames {
+function createKnownNames(ids: Iterable<string>, what = 'plugin'): KnownNames {
   const known = new Map([...ids].map((id) => [id, toName(id)]))
   return {
     add: (id) => void known.set(id, toName(id)),
@@ -169,3 +171,81 @@ function isWithin(a: string, b: string, allowed: number): boolean {
   }
   return (last[b.length] ?? 0) <= allowed
 }
+
+/** Reserved names: core tools are `isola__…`, and the orchestrator belongs to no plugin. */
+const reserved: ReadonlySet<string> = new Set([
+  'isola',
+  'orchestrator',
+  'operator',
+  'system',
+  'core',
+  'kernel',
+  'host',
+  'builtin',
+  'trusted',
+  'community',
+])
+
+/** Whether a name is ours, of a plugin or of a skill. */
+const isReserved = (id: string): boolean => reserved.has(id) || id.startsWith('isola-')
+
+/**
+ * Refuses an id that is ours or that the deployment's own plugins have (docs/security.md T24, dependency confusion).
+ *
+ * @param builtin Ids of what ships with the deployment: plugins, and what tools of ours are called after
+ * (`schedule__create`).
+ * @throws `plugin_name_collision`
+ */
+export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
+  if (isReserved(id)) throw collision(id, 'is reserved for Isola itself')
+  if (builtin.has(id)) throw builtinCollision(id)
+}
+
+/** `plugin_name_collision` with what ships. */
+export const builtinCollision = (id: string): IsolaError =>
+  collision(id, 'is that of a plugin, or of tools, that ship with this deployment')
+
+function collision(id: string, why: string): IsolaError {
+  return new IsolaError(
+    'plugin_name_collision',
+    `id: "${id}" ${why}; choose another one in plugin.yaml`,
+    { param: 'id' },
+  )
+}
+
+/** The names that a new name is compared with. */
+interface NamesThere {
+  /** The names of the skills that ship. */
+  readonly bundled: readonly string[]
+  /** The names of the installed skills, if this one is new. */
+  readonly installed: readonly string[]
+  /** An operator confirmed a name that looks like another's. */
+  readonly isMeant: boolean
+}
+
+/**
+ * Refuses a name that a model or a person would take for another skill's: an agent follows the skill that it loads by
+ * name (docs/security.md T24, typosquats).
+ *
+ * @throws `plugin_name_collision`
+ */
+export function checkSkillName(name: string, { bundled, installed, isMeant }: NamesThere): void {
+  if (!isSkillName(name))
+    throw skillCollision(
+      `${JSON.stringify(name)} is no name for a skill here: lowercase letters (a to z), digits and single hyphens between them, 64 at most`,
+    )
+  if (isReserved(name)) throw skillCollision(`"${name}" is reserved for Isola itself`)
+  if (bundled.includes(name))
+    throw skillCollision(`"${name}" is that of a skill that ships with this deployment`)
+  if (isMeant) return
+  const [like] = lookAlikes(name, [...bundled, ...installed], 'skill')
+  if (like !== undefined)
+    throw skillCollision(
+      `${like}; an operator may say that it is meant (--look-alike, allowLookAlike: true)`,
+    )
+}
+
+const skillCollision = (why: string): IsolaError =>
+  new IsolaError('plugin_name_collision', `name: ${why}. Choose another one in SKILL.md.`, {
+    param: 'name',
+  })
