@@ -107,7 +107,7 @@ export function composeRuntime(
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
       report: governance.principals.report,
       stateOf: governance.credentialState,
-      erase: rooms.erasures.work,
+      erase: () => rooms.erasures.work(),
     },
     http: composeSurfaces(rooms, sources),
   }

@@ -116,7 +116,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
-      if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
+      if (job.fn === heldJob) return this.#heldJob.run(() => this.#held.look())
       if (job.fn === sweepJob) return this.#sweep.run()
       if (job.fn === erasureJob) return this.#erasure.run()
       if (job.fn === scheduleJob) return this.#schedules.run()

@@ -18,7 +18,7 @@ import {
 } from '#runtime/session/types/schedule.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { byOperator as by, idFrom, ifThere, byOperator } from './own-schedules.ts'
+import { byOperator, idFrom, ifThere } from './own-schedules.ts'
 import type { AgentSchedules, ScheduledAgent } from '#runtime/session/types/agent-schedules.ts'
 import type { SubscriptionManifest } from '#runtime/session/types/schedule.ts'
 

@@ -17,7 +17,6 @@ import {
   takeAnswers,
   type NarrowFields,
 } from '#runtime/kernel/types/narrow-types.ts'
-import type { Fields } from '#features/memory/long-term/note-words.ts'
 import { isJsonObject } from '#contracts/json-object.ts'
 
 /** The tool that reads values out of a text behind a handle. */

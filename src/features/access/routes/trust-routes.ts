@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { principalName } from '../types/keys.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { TrustAdministration, TrustedKey } from '#runtime/catalog/types/plugin-upload.ts'
+import type { TrustAdministration } from '#runtime/catalog/types/plugin-upload.ts'
 import { changeBy } from '#runtime/session/requests/asker.ts'
 import { operators } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'

@@ -1,12 +1,6 @@
 import type { TraceLink } from '#contracts/trace.ts'
 import { defined } from '#contracts/defined.ts'
 
-/** The trace of a request, and the caller's span in it if it sent a valid one. */
-export interface RequestTrace {
-  readonly trace: string
-  readonly traceLink?: TraceLink
-}
-
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /** The caller's trace context, if it is valid: an invalid `traceparent` is to be ignored, and `tracestate` with it. */

@@ -143,11 +143,11 @@ export function createPluginLifecycle(deps: LifecycleDeps) {
     /** Ids of all that is installed, or ships with the deployment. */
     installedIds,
     /** Makes a change. Throws a refusal, which is recorded too. */
-    async change(
+    change: async (
       change: PluginChange,
       by: ChangeBy,
       ports: ChangePorts = {},
-    ): Promise<ChangeResult> {
+    ): Promise<ChangeResult> => {
       const id = idOf(change)
       const { names = keepNames(installedIds) } = ports
       const carryOut = async () => {

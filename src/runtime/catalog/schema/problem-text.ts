@@ -30,7 +30,7 @@ export function problemOf(finding: Finding, schema: Record<string, unknown>): Pr
   }
 }
 
-/** What is wrong, by keyword; `%` stands for the keyword's setting. */
+/** The message of each keyword; `%` stands for the keyword's setting. */
 const problems: Readonly<Record<string, string>> = {
   required: 'is required',
   dependentRequired: 'is required beside %',

@@ -109,7 +109,7 @@ export function createUpstream(options: UpstreamOptions) {
       }
     },
     /** Never throws: a failure is a reason for the record. */
-    async finish(about: Answered): Promise<Finished> {
+    finish: async (about: Answered): Promise<Finished> => {
       if (about.answer.has('error') || !about.answer.has('code'))
         return { ok: false, reason: 'upstream_denied' }
       return verify(about).catch(() => ({ ok: false, reason: 'upstream_failed' }) as const)
