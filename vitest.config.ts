@@ -143,7 +143,7 @@ const inWorkerd = ({ cloudflareTest, readD1Migrations }: Pool, share: Share) => 
  */
 const files = globSync('test/**/*.test.ts').filter((path) => !path.startsWith('test/e2e/'))
 const isAlone = (path: string) =>
-  /vi\.mock\((?!'[./]*src\/bundled\.gen\.ts')|@alone/.test(readFileSync(path, 'utf8'))
+  /vi\.(?:doM|m)ock\((?!'[./]*src\/bundled\.gen\.ts')|@alone/.test(readFileSync(path, 'utf8'))
 const ofNode = files.filter((path) => !path.endsWith('.workers.test.ts'))
 const ofWorkerd = files.filter((path) => path.endsWith('.workers.test.ts'))
 const shared = (paths: string[]) => paths.filter((path) => !isAlone(path))

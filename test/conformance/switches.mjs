@@ -4,7 +4,7 @@ export default [
     name: 'forged-answer',
     what: 'T21: a call takes no answer that was given to another question',
     test: 'asking.test.ts',
-    file: 'src/runtime/kernel/types/asks.ts',
+    file: 'src/features/plugins/types/answers.ts',
     find: 'if (JSON.stringify(before) !== JSON.stringify(asked)) return { asked }',
     replace: '',
   },

@@ -14,7 +14,7 @@ const builtPrefix = 'built:'
 
 /** With the modules of the command, which are TypeScript: loaded as files, past Vite's own bundling of its config. */
 async function buildFolder(folder) {
-  const builder = pathToFileURL(join(root, 'scripts', 'isola', 'plugin-build.ts')).href
+  const builder = pathToFileURL(join(root, 'cli', 'plugin-build.ts')).href
   const { bundle } = await (await import(builder)).buildFolder(join(root, folder))
   return bundle
 }

@@ -18,7 +18,7 @@ it.each(switches.map((one) => [one.name, one] as const))(
     const text = readFileSync(join(root, one.file), 'utf8')
     expect(withoutProtection(text, one)).not.toBe(text)
     // What runs in production, and the command that an author gives a stranger's folder to.
-    expect(one.file).toMatch(/^(src|scripts\/isola)\//)
+    expect(one.file).toMatch(/^(src|cli)\//)
     expect(existsSync(join(root, one.test)), one.test).toBe(true)
   },
 )
