@@ -1,26 +1,11 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import {
-  cronOfManifest,
-  toScheduleSpec,
-  workOfPlugin,
-  sameWhen,
-  toWhen,
-  specOfManifest,
-  subscriptionsOfManifest,
-} from './types/schedule-spec.ts'
-import {
-  keeperOf,
-  type Schedule,
-  type ScheduleSpec,
-  type ScheduleChanger,
-  type ScheduleView,
-} from '#runtime/session/types/schedule.ts'
+import { cronOfManifest, toScheduleSpec, workOfPlugin, sameWhen, toWhen, specOfManifest, subscriptionsOfManifest } from './types/schedule-spec.ts'
+import { keeperOf, type Schedule, type ScheduleSpec, type ScheduleChanger, type ScheduleView, type SubscriptionManifest } from '#runtime/session/types/schedule.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { byOperator, idFrom, ifThere } from './own-schedules.ts'
+import { byOperator, idFrom, ifThere, byOperator as by } from './own-schedules.ts'
 import type { AgentSchedules, ScheduledAgent } from '#runtime/session/types/agent-schedules.ts'
-import type { SubscriptionManifest } from '#runtime/session/types/schedule.ts'
 
 interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
   readonly gateway: ScheduleGateway
@@ -31,13 +16,13 @@ interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
 /** In a day: each is a few questions. */
 const maxBehind = 50
 
-/** Schedules and subscriptions of agents that are no plugin's, for the room that keeps those. */
+/** Brings the schedules and subscriptions of agents in line with the agents' texts. Leaves out plugins' agents. */
 export function createAgentSchedules(deps: AgentSchedulesDeps): AgentSchedules {
   const { gateway, index, onFault, sha256, clock } = deps
   const keeperOf = ({ owner }: Pick<ScheduledAgent, 'owner'>) => `principal:${owner}` as const
   const shown = (agent: ScheduledAgent, id: string): Promise<ScheduleView | undefined> =>
     ifThere(gateway.ask(keeperOf(agent), 'show', { id }))
-  /** That of its schedule: another one is the same with other times, so that no slot is lost. */
+  /** The schedule that an agent's text asks for. New times change this schedule, so its due slots are not lost. */
   const scheduleOf = async (agent: ScheduledAgent) => {
     const { id: agentId, owner, schedule } = agent
     const { when: asked, task = '' } = schedule ?? {}
@@ -162,7 +147,7 @@ export function createPluginSchedules(
     const cron = view?.state === 'enabled' ? cronOfManifest(view.manifest) : undefined
     const name: unknown = Object(view?.manifest).name
     if (cron !== undefined) return keep(plugin, typeof name === 'string' ? name : plugin, cron)
-    // An object is woken only if it may have one.
+    // The index is read first: an object without this schedule is not woken.
     const kept = await index.find(idOf(plugin))
     if (kept) await drop(gateway, kept)
   }

@@ -18,7 +18,7 @@ interface EventsQuery {
   readonly afterSeq: number
   readonly run?: string
   readonly follow: boolean
-  /** The run that the place is of, where it names one. */
+  /** The run that the given cursor names, and the field that gave the cursor. Absent if the cursor is a bare seq. */
   readonly cursor?: { readonly run: string; readonly param: string }
 }
 

@@ -86,7 +86,7 @@ async function findRun(deps: RunListDeps, { id, role }: Principal, run: string) 
   return unwrap(await deps.sessions.at(place.session).result(place.principal, run))
 }
 
-/** None of a session that is gone by now, or in which nothing ran. */
+/** The newest run of a session. The list is empty if the session was deleted or never ran. */
 async function lastRun(
   deps: RunListDeps,
   { id: session, principal, runs }: SessionListing,

@@ -147,7 +147,7 @@ export interface PartOutcome extends ChangedParts {
    * absent.
    */
   readonly pins?: Pins
-  /** A part that is gone: what other kinds hold of it goes with it. */
+  /** The extension that the change removes. Every kind's `left` then adds the changes that follow from the removal. */
   readonly removed?: Pick<Part, 'kind' | 'id'>
   /** The event for the record. */
   readonly told: DeploymentDraft
@@ -163,7 +163,10 @@ export interface PartsInForce {
 
 /** The facts for every change. */
 export interface DecidingPart {
-  /** The parts in force that the change is about, and every kind of which there is at most one; or all parts. */
+  /**
+   * The enabled extensions that the change may touch. They include each kind that has at most one extension. For a
+   * restore or the removal of a key they are all enabled extensions.
+   */
   readonly generation: Generation
   /** The rest of the parts in force; absent if `generation` has all. */
   readonly inForce?: PartsInForce | undefined
@@ -176,7 +179,7 @@ export interface RestoredPart extends Pick<
   PartOutcome,
   'rows' | 'servers' | 'skills' | 'pins' | 'notes'
 > {
-  /** Added to the event's fields, besides the other kinds'. */
+  /** The fields that this kind adds to the event for the record. */
   readonly told?: Readonly<Record<string, unknown>>
 }
 

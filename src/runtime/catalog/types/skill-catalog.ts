@@ -20,7 +20,7 @@ export interface DraftWriting {
   readonly tools: readonly string[]
   /** The label of everything that its writer had read. */
   readonly label: Label
-  /** sha-256 of the files as they were written this time. */
+  /** The sha-256 of the files that this writing brought. */
   readonly hash: string
   readonly atMs: number
 }

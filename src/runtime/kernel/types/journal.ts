@@ -63,7 +63,10 @@ export interface TurnRecord {
   readonly events: readonly SessionEvent[]
   /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */
   readonly pause?: Pause
-  /** False while calls are under way: an intent or a checkpoint. Without steps its context was decided on, no more. */
+  /**
+   * False while the turn is under way: the row is an intent or a checkpoint. If `steps` is empty too, the row has no
+   * plan yet.
+   */
   readonly isDone: boolean
   /** Set on the last turn of a run: the terminal state is in the same row. */
   readonly final?: AgentResult

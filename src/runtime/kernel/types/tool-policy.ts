@@ -50,8 +50,8 @@ const approverRule = z.strictObject({
   approver: approverSchema,
 })
 /**
- * The principal's come first, then the agent's, then the deployment's: the first that fits decides, else it is the
- * owner.
+ * The first rule that fits a call names its approver. The principal's rules come first, then the agent's, then the
+ * deployment's. If no rule fits, the session's owner approves.
  */
 const approverRules = z.array(approverRule).max(100).optional()
 

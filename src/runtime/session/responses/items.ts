@@ -120,7 +120,7 @@ function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidIte
   ]
 }
 
-/** The items of a turn, with the ids of its responses. */
+/** The items of a turn. Each item names its run and its turn. */
 function saidIn(turn: TurnRecord, row: RunRow): readonly SaidItem[] {
   const run = row.id
   const { text } = toTurnSaid(turn)

@@ -47,7 +47,7 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions) 
   const added = new Map<number, PlatformAmounts>()
   let told = turns.flatMap(({ events }) => events).reduce(plusTold, {})
   let last: PlatformAmounts = {}
-  /** The calls of each turn that the estimate has. */
+  /** For each turn, the number of calls that the CPU estimate already counts. */
   const estimated = new Map(turns.map(({ turn, calls }) => [turn, calls.length]))
   const cpuOf = ({ turn, calls }: TurnRecord, { requests = 0 }: PlatformAmounts) => {
     const before = estimated.get(turn)
