@@ -1,7 +1,22 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { PluginAdministration } from '#runtime/catalog/types/plugin-catalog.ts'
-import { cronOfManifest, toScheduleSpec, workOfPlugin, sameWhen, toWhen, specOfManifest, subscriptionsOfManifest } from './types/schedule-spec.ts'
-import { keeperOf, type Schedule, type ScheduleSpec, type ScheduleChanger, type ScheduleView, type SubscriptionManifest } from '#runtime/session/types/schedule.ts'
+import {
+  cronOfManifest,
+  toScheduleSpec,
+  workOfPlugin,
+  sameWhen,
+  toWhen,
+  specOfManifest,
+  subscriptionsOfManifest,
+} from './types/schedule-spec.ts'
+import {
+  keeperOf,
+  type Schedule,
+  type ScheduleSpec,
+  type ScheduleChanger,
+  type ScheduleView,
+  type SubscriptionManifest,
+} from '#runtime/session/types/schedule.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { byOperator, idFrom, ifThere, byOperator as by } from './own-schedules.ts'

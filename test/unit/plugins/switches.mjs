@@ -61,7 +61,7 @@ export default [
     what: 'P21: an author changes no plugin of somebody else',
     test: '../catalog/lifecycle/lifecycle.test.ts',
     file: 'src/runtime/catalog/lifecycle/add.ts',
-    find: 'if (before && !by.mayEnable && owner !== by.principal) throw notYours(\'id\', id)',
+    find: "if (before && !by.mayEnable && owner !== by.principal) throw notYours('id', id)",
     replace: '',
   },
   {
