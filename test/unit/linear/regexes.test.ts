@@ -23,7 +23,7 @@ describe('B 1, B 2: no regular expression takes the square of a text', () => {
   test('all of src, plugins and the command are looked at', () => {
     expect(found.length).toBeGreaterThan(500)
     const places = new Set(found.map(({ file }) => file.split('/')[0]))
-    expect(places).toEqual(new Set(['plugins', 'scripts', 'src']))
+    expect(places).toEqual(new Set(['cli', 'plugins', 'src']))
   })
 
   test('runs of what each names, at each of its repeats', () => {
