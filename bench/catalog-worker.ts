@@ -2,14 +2,27 @@
 // only: bundles, rows and generations are written by the product's own stores. Nothing of this is in a deployment.
 import app from '../src/index.ts'
 import { env as bindings } from 'cloudflare:workers'
-import { noGeneration, pinsOf, withPin, type Generation, type PluginPin } from '#runtime/catalog/types/generation.ts'
+import {
+  noGeneration,
+  pinsOf,
+  withPin,
+  type Generation,
+  type PluginPin,
+} from '#runtime/catalog/types/generation.ts'
 import { toCanonicalJson } from '#contracts/json.ts'
 import { parseManifest, toPermit } from '../src/runtime/catalog/types/permit.ts'
 import { mcpServerSchema, type McpServerRow } from '#runtime/catalog/types/mcp.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
 import { toBundleText } from '#runtime/catalog/types/plugin-upload.ts'
 import type { CatalogApi, PluginRow } from '#runtime/catalog/types/plugin-catalog.ts'
-import { Catalog, McpServer, PluginRunner, PluginService, Principal, Session } from '../src/index.ts'
+import {
+  Catalog,
+  McpServer,
+  PluginRunner,
+  PluginService,
+  Principal,
+  Session,
+} from '../src/index.ts'
 import { createBundleStore } from '../src/features/plugins/store/bundles.ts'
 import { createPluginStore } from '../src/features/plugins/store/plugins.ts'
 import { systemSources } from '../src/compose/sources.ts'

@@ -19,7 +19,7 @@ import {
 } from '#runtime/session/types/schedule.ts'
 import type { ScheduleGateway, ScheduleIndex } from '#runtime/session/types/schedule-object.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { byOperator, idFrom, ifThere, byOperator as by } from './own-schedules.ts'
+import { byOperator, idFrom, ifThere } from './own-schedules.ts'
 import type { AgentSchedules, ScheduledAgent } from '#runtime/session/types/agent-schedules.ts'
 
 interface AgentSchedulesDeps extends Pick<Sources, 'sha256' | 'clock'> {
