@@ -1,5 +1,6 @@
 // npm run catalog-size [-- --quick]: what much that is installed costs those who use little of it. Installs up to 2,000
-// plugins and 200 MCP servers with 10,000 tools in the local runtime, and compares a cold start with that of 10 plugins.
+// plugins and 200 MCP servers with 10,000 tools in the local runtime, and compares a cold start with that of 10
+// plugins.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../scripts/toolchain.mjs'

@@ -1,5 +1,5 @@
-// The product with counters around its writes, for the benchmark only. Times are measured on the Worker as it is deployed,
-// counts in this one. Nothing of this is reachable in a deployment.
+// The product with counters around its writes, for the benchmark only. Times are measured on the Worker as it is
+// deployed, counts in this one. Nothing of this is reachable in a deployment.
 import { env as bindings } from 'cloudflare:workers'
 import app, {
   Catalog as ProductCatalog,

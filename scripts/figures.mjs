@@ -1,5 +1,6 @@
 // npm run figures [-- --json] [-- --list] [-- --in <folder>]: what the house weighs. Sizes of files and functions, the
-// vocabulary of contracts/, what types are made of, which sentences name no subject, and which exports say what they are for.
+// vocabulary of contracts/, what types are made of, which sentences name no subject, and which exports say what they
+// are for.
 import { readdirSync, readFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'

@@ -52,7 +52,10 @@ function pathOf(target, host) {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** The fault of a request that two readers could read in two ways, or that cannot be handed on as it is (RFC 9112, 3.2 and 6.1). */
+/**
+ * The fault of a request that two readers could read in two ways, or that cannot be handed on as it is (RFC 9112, 3.2
+ * and 6.1).
+ */
 function problemOf({ headersDistinct: { host = [] }, headers, url }) {
   if (host.length > 1) return [400, 'invalid_request', 'host: is there more than once.']
   if (!isHost(host[0] ?? ''))
@@ -86,10 +89,14 @@ async function readWhole(incoming) {
 
 /** Asks for a cron trigger, which comes by itself on a deployment. */
 const scheduledPath = /^\/cdn-cgi\/handler\/scheduled(?=\?|$)/
-/** As src/contracts/destination.ts has it, which Node 20 cannot load: `npm start` begins with the machine's own Node. */
+/**
+ * As src/contracts/destination.ts has it, which Node 20 cannot load: `npm start` begins with the machine's own Node.
+ */
 const isOfThisMachine = (host) => /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i.test(host)
 
-/** The request that goes on; nothing for a trigger that a page in a browser asks for, by whatever name it has for us. */
+/**
+ * The request that goes on; nothing for a trigger that a page in a browser asks for, by whatever name it has for us.
+ */
 function requestOf({ incoming, body }, { target, triggers }) {
   const { method, headers: given, rawHeaders } = incoming
   const path = pathOf(incoming.url, given.host)

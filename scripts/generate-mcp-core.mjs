@@ -25,11 +25,16 @@ function exportsOf(text) {
   )
 }
 
-/** The allowed lines without indentation: a declaration, or one of the two loops that the server's core runs for both. */
+/**
+ * The allowed lines without indentation: a declaration, or one of the two loops that the server's core runs for both.
+ */
 const known =
   /^(?:import |export \{|(?:async )?function\b|class |const |let |var |for \(const (?:key of SPEC_SCHEMA_KEYS|\[key, schema\] of Object\.entries\(authSchemas\))\) register\()/
 
-/** Top-level declarations by name. The packages are formatted by machine: whatever is inside one is indented or closes it. */
+/**
+ * Top-level declarations by name. The packages are formatted by machine: whatever is inside one is indented or closes
+ * it.
+ */
 function declarationsOf(text) {
   const pattern =
     /^(?:async function|function|class|const|let|var) ([\w$]+)[^\n]*(?:\n(?:[\t })\]][^\n]*)?)*/gm

@@ -60,8 +60,8 @@ function loadSkill(base, folder) {
 }
 
 /**
- * The asset's text for the skills under `base`; the same folders give the same bytes. Our own skills must be valid without
- * any remark: a warning or a note stops the build here. Throws `SkillError`.
+ * The asset's text for the skills under `base`; the same folders give the same bytes. Our own skills must be valid
+ * without any remark: a warning or a note stops the build here. Throws `SkillError`.
  */
 export function bundleSkills(base) {
   const folder = join(base, 'skills')

@@ -1,5 +1,5 @@
-// Writes src/trimmed.gen/: files of packages without the exports that scripts/trimmed.mjs names. A call of a removed export
-// throws and says so. `[alias]` in wrangler.toml puts the files in the place of the packages' own.
+// Writes src/trimmed.gen/: files of packages without the exports that scripts/trimmed.mjs names. A call of a removed
+// export throws and says so. `[alias]` in wrangler.toml puts the files in the place of the packages' own.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { createGenerated } from './generated.mjs'
@@ -44,7 +44,10 @@ function cutBody(lines, name, body) {
   return { from, to, text: `${lines[from]}\n  ${body}\n}` }
 }
 
-/** The same of a method. The packages are formatted by machine: a method begins and ends one step in, and its class at none. */
+/**
+ * The same of a method. The packages are formatted by machine: a method begins and ends one step in, and its class at
+ * none.
+ */
 function cutMethod(lines, owner, name) {
   const begin = onlyLine(
     lines,
@@ -62,7 +65,9 @@ function cutMethod(lines, owner, name) {
   return { from, to, text: `${head}() { leftOut_("${owner}.${name}") }${comma}` }
 }
 
-/** Each block that begins like this: its lines, and what stands in their place. Where it ends stays, with its `else`. */
+/**
+ * Each block that begins like this: its lines, and what stands in their place. Where it ends stays, with its `else`.
+ */
 function cutBlocks(lines, head) {
   const found = [...lines.keys()].filter((at) => lines[at].trim() === head)
   if (found.length === 0) throw new Error(`no block begins ${head}`)

@@ -1,6 +1,7 @@
-// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that src/ imports and without the formats of text
-// that src/ does not use. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many modules and cannot be
-// cut file by file: two of its folders have files of the same names (docs/decisions/0064-packages-without-what-is-not-used.md).
+// Writes src/trimmed.gen/zod/index.js: zod in one module, with the names that src/ imports and without the formats of
+// text that src/ does not use. `[alias]` in wrangler.toml puts it in the place of the package's own, which is many
+// modules and cannot be cut file by file: two of its folders have files of the same names
+// (docs/decisions/0064-packages-without-what-is-not-used.md).
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
-/** The names that our own code and the packages of MCP import. `toJSONSchema` throws that it is left out (src/platform/shims/zod.ts). */
+/**
+ * The names that our own code and the packages of MCP import. `toJSONSchema` throws that it is left out
+ * (src/platform/shims/zod.ts).
+ */
 export const names = [
   'NEVER',
   'ZodError',
@@ -169,7 +173,10 @@ function trimCoerce() {
   return kept.join('')
 }
 
-/** The errors, as they are bundled. Our code reads them by `prettifyError` or their `issues`, so the other formatters go. */
+/**
+ * The errors, as they are bundled. Our code reads them by `prettifyError` or their `issues`, so the other formatters
+ * go.
+ */
 function trimErrors() {
   const text = once(readFileSync(errors, 'utf8'), 'core.formatError(self, mapper)', 'leftOut_()')
   return `${once(text, 'core.flattenError(self, mapper)', 'leftOut_()')}\n${leftOut}`

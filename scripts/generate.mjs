@@ -1,6 +1,6 @@
 // Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/routes.gen.ts,
-// src/isolate.gen.ts, src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what reads archives and the skills
-// (src/archive-reader.gen.ts and src/skills.gen.ts pin them), and docs/openapi.json.
+// src/isolate.gen.ts, src/mcp-core.gen.js, src/trimmed.gen/ (zod among it), and what is uploaded as a file: what
+// reads archives and the skills (src/archive-reader.gen.ts and src/skills.gen.ts pin them), and docs/openapi.json.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'

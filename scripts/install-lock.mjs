@@ -6,10 +6,12 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Runs `work` while `file` names this process. Waits for another process that it names, and takes over from one that is gone.
+ * Runs `work` while `file` names this process. Waits for another process that it names, and takes over from one that
+ * is gone.
  * @param {string} file Where the lock is kept; its folder is made.
  * @param {() => Promise<void>} work
- * @param {{ everyMs?: number, onWait?: () => void }} [options] How often is looked whether it is free; called once before waiting.
+ * @param {{ everyMs?: number, onWait?: () => void }} [options] How often is looked whether it is free; called once
+ *   before waiting.
  */
 export async function withLock(file, work, { everyMs = 500, onWait } = {}) {
   for (let isFirst = true; takeLock(file); isFirst = false) {
@@ -24,11 +26,12 @@ export async function withLock(file, work, { everyMs = 500, onWait } = {}) {
 }
 
 /**
- * Takes a lock for this process. A lock whose process has ended is taken over, also if its number belongs to another process
- * by now. The process that takes the lock removes the file at its end.
+ * Takes a lock for this process. A lock whose process has ended is taken over, also if its number belongs to another
+ * process by now. The process that takes the lock removes the file at its end.
  * @param {string} file The file of the lock; its folder is made.
  * @param {object} [about] What this process says of itself to others.
- * @returns {object | undefined} The `about` of the process that has the lock, with its `pid`; nothing if the lock is ours now.
+ * @returns {object | undefined} The `about` of the process that has the lock, with its `pid`; nothing if the lock is
+ *   ours now.
  */
 export function takeLock(file, about = {}) {
   mkdirSync(dirname(file), { recursive: true })

@@ -1,5 +1,5 @@
-// The kernel stays nano (Y30): counts the code of kernel/ with its leases, and of every module that it reaches by import,
-// types and schemas aside.
+// The kernel stays nano (Y30): counts the code of kernel/ with its leases, and of every module that it reaches by
+// import, types and schemas aside.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 

@@ -1,7 +1,8 @@
 // npm run nightly [-- --only faults,kills]
 //
-// The work that takes too long for `npm test`: every test in its long form (ISOLA_NIGHTLY), every harness in full, and every
-// switch, a mutant of every place. One after the other, a line each with its last line; the output of each is kept. Last line: `N ok, N failed`.
+// The work that takes too long for `npm test`: every test in its long form (ISOLA_NIGHTLY), every harness in full,
+// and every switch, a mutant of every place. One after the other, a line each with its last line; the output of each
+// is kept. Last line: `N ok, N failed`.
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'

@@ -1,5 +1,5 @@
-// node scripts/openapi-same.mjs [revision]: whether docs/openapi.json says what it said at a revision, as data with sorted keys. Prints
-// each place that differs, and fails if any does.
+// node scripts/openapi-same.mjs [revision]: whether docs/openapi.json says what it said at a revision, as data with
+// sorted keys. Prints each place that differs, and fails if any does.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// npm run openapi: writes docs/openapi.json, the document that GET /api/openapi.json answers, from the declared routes, and
-// the table of roles in docs/api.md from that.
+// npm run openapi: writes docs/openapi.json, the document that GET /api/openapi.json answers, from the declared
+// routes, and the table of roles in docs/api.md from that.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

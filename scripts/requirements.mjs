@@ -26,7 +26,10 @@ function skipParens(source, start) {
   return source.length
 }
 
-/** Titles of it, test and describe (also `.each(…)(title)`, and a battery of `describeTool`) with their lines; skipped ones do not count. */
+/**
+ * Titles of it, test and describe (also `.each(…)(title)`, and a battery of `describeTool`) with their lines; skipped
+ * ones do not count.
+ */
 export function titlesIn(source) {
   const titles = []
   for (const match of source.matchAll(/\b(?:it|test|describe\w*)((?:\.\w+)*)\s*(?=\()/g)) {

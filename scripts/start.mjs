@@ -59,7 +59,10 @@ function parentOf(pid) {
   }
 }
 
-/** Takes the folder of local data: two servers over one would write the same databases, and know nothing of each other. */
+/**
+ * Takes the folder of local data: two servers over one would write the same databases, and know nothing of each
+ * other.
+ */
 function takeState(port) {
   const lock = join(statePath, 'lock')
   const holder = takeLock(lock, { port })
@@ -138,7 +141,9 @@ if (process.env.npm_lifecycle_event) {
 }
 
 const { worker, entry } = socketsIn(sockets)
-/** So long the process behind the front has to put another workerd in the place of one that ended, or a newer Worker. */
+/**
+ * So long the process behind the front has to put another workerd in the place of one that ended, or a newer Worker.
+ */
 const patienceMs = 5_000
 let unreachableSinceMs
 await openFront({

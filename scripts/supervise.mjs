@@ -4,13 +4,14 @@ const firstWaitMs = 500
 const graceMs = 4_000
 
 /**
- * Keeps one child running, the leader of a process group. A child that ends by itself is started again, after a wait that
- * doubles; after five that ended within a minute of their start the supervisor gives up. A first child that was never ready
- * has said why, and is not started again.
+ * Keeps one child running, the leader of a process group. A child that ends by itself is started again, after a wait
+ * that doubles; after five that ended within a minute of their start the supervisor gives up. A first child that was
+ * never ready has said why, and is not started again.
  *
  * @param options.start Starts the child and returns it.
  * @param options.onEnded Told why it ended, and whether it is started again.
- * @returns `ready()` to say that it answers, `replace()` to end a ready child and start another, `stop()` to end it for good.
+ * @returns `ready()` to say that it answers, `replace()` to end a ready child and start another, `stop()` to end it
+ *   for good.
  */
 export function supervise({ start, onEnded, waitMs = firstWaitMs }) {
   let child

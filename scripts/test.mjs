@@ -1,6 +1,6 @@
-// npm test: everything that CI checks. Uses node builtins only until packages are installed. Tests wait for something much
-// of their time, so two things run at once: on one side what runs in Node and in workerd, after it protections are taken
-// away, other ones with each commit; on the other side the checks, after them the tests that start servers.
+// npm test: everything that CI checks. Uses node builtins only until packages are installed. Tests wait for something
+// much of their time, so two things run at once: on one side what runs in Node and in workerd, after it protections
+// are taken away, other ones with each commit; on the other side the checks, after them the tests that start servers.
 // The last line is `N passed, N failed`, counting tests that really ran.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -13,7 +13,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Whether this is a clone, with the Worker in it; else the command alone, as `npm pack` made it. */
 export const isClone = existsSync(join(root, 'wrangler.toml'))
 
-/** The folder of a package: in a clone its own, so that a fresh one sees that it is missing; else wherever npm put it. */
+/**
+ * The folder of a package: in a clone its own, so that a fresh one sees that it is missing; else wherever npm put it.
+ */
 function packageFolder(name) {
   const own = join(root, 'node_modules', name)
   if (isClone) return own
@@ -137,7 +139,10 @@ export function staleReason() {
   return undefined
 }
 
-/** Runs `npm ci` if node_modules is missing or stale, one command at a time, with a line of progress every few seconds: to the error output, since a program may read the other. */
+/**
+ * Runs `npm ci` if node_modules is missing or stale, one command at a time, with a line of progress every few
+ * seconds: to the error output, since a program may read the other.
+ */
 export async function ensureInstalled() {
   if (!staleReason()) return
   await withLock(join(root, '.wrangler', 'installing'), install, {

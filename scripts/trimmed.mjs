@@ -1,13 +1,14 @@
-// What the Worker never reaches of the packages that it carries: methods by their class, and under `''` functions and tables
-// of a module; `bodies` have functions that do less, `blocks` are told by their first lines, and `keeps` names tables of which no other entries stay. What only
-// they use the bundler leaves out, since nothing names it any longer. See
-// docs/decisions/0064-packages-without-what-is-not-used.md before adding one: a request must not be able to reach it.
+// What the Worker never reaches of the packages that it carries: methods by their class, and under `''` functions and
+// tables of a module; `bodies` have functions that do less, `blocks` are told by their first lines, and `keeps` names
+// tables of which no other entries stay. What only they use the bundler leaves out, since nothing names it any
+// longer. See docs/decisions/0064-packages-without-what-is-not-used.md before adding one: a request must not be able
+// to reach it.
 
 /** Files of packages, the folder of ours that uses each, and what is left out of it. */
 export const trimmed = [
   {
-    // An authorization server for resources that our own code guards. Its grants are codes and refresh tokens, and clients
-    // come by registration or by their document. The checks of an option that is off are left in.
+    // An authorization server for resources that our own code guards. Its grants are codes and refresh tokens, and
+    // clients come by registration or by their document. The checks of an option that is off are left in.
     package: '@cloudflare/workers-oauth-provider',
     file: 'dist/oauth-provider.js',
     room: 'src/features/access/oauth',
@@ -43,7 +44,8 @@ export const trimmed = [
       ],
       '': ['isConsentRemembered', 'rememberApproval', 'validateRememberConsentOptions'],
     },
-    // It is no guard of resources, has no other kinds of grants, and what is asked before tokens are made changes none of them.
+    // It is no guard of resources, has no other kinds of grants, and what is asked before tokens are made changes
+    // none of them.
     blocks: [
       'if (!roleBased) {',
       'if (this.options.enterpriseManagedAuthorization) {',
@@ -55,8 +57,8 @@ export const trimmed = [
     ],
   },
   {
-    // A table for readers of the package, and JSON Schema of schemas that are objects of a library. Of the checks by the name of a type, all others of which are for callers, the client
-    // itself asks for one.
+    // A table for readers of the package, and JSON Schema of schemas that are objects of a library. Of the checks by
+    // the name of a type, all others of which are for callers, the client itself asks for one.
     package: '@modelcontextprotocol/server',
     file: 'dist/src-DdvbAHrR.mjs',
     room: 'src/surfaces/mcp',
@@ -77,8 +79,8 @@ export const trimmed = [
     },
   },
   {
-    // A server that is made for each request and answers by request handlers: nothing is registered with it, with a scope or
-    // without, and it asks its client nothing but by an answer that says so.
+    // A server that is made for each request and answers by request handlers: nothing is registered with it, with a
+    // scope or without, and it asks its client nothing but by an answer that says so.
     package: '@modelcontextprotocol/server',
     file: 'dist/mcp-oHn3ureC.mjs',
     room: 'src/surfaces/mcp',
@@ -201,8 +203,8 @@ export const trimmed = [
     without: { Hono: ['mount'] },
   },
   {
-    // Start, one alarm and jobs of objects that are called by RPC alone: nothing comes to them as a request or a socket, and
-    // nothing is added to them.
+    // Start, one alarm and jobs of objects that are called by RPC alone: nothing comes to them as a request or a
+    // socket, and nothing is added to them.
     package: 'agents',
     file: 'dist/lifecycle-v1rKHV2C.js',
     room: 'src/runtime/session',
@@ -232,8 +234,9 @@ export const trimmed = [
     },
   },
   {
-    // Templates are parsed by it and rendered by an interpreter of ours, without its clock and `range`. What it does with a
-    // tag of another project before it parses takes the square of the blanks of a text (issue 31: 32,000 held the server).
+    // Templates are parsed by it and rendered by an interpreter of ours, without its clock and `range`. What it does
+    // with a tag of another project before it parses takes the square of the blanks of a text (issue 31: 32,000 held
+    // the server).
     package: '@huggingface/jinja',
     file: 'dist/index.js',
     room: 'src/features/memory',

@@ -73,7 +73,10 @@ function toRow([key, entry]) {
 }
 const hasPaths = ['cloudflare', 'groq', 'openrouter']
 
-/** Joins two rows of one name by the dearest of each price, for long inputs too, so that a reservation covers the bill. */
+/**
+ * Joins two rows of one name by the dearest of each price, for long inputs too, so that a reservation covers the
+ * bill.
+ */
 function dearer(one, other = one) {
   const most = ([input, output, , , , ...above]) => {
     const [, topInput, topOutput] = above.at(-1) ?? [0, input, output]

@@ -50,7 +50,8 @@ const gzipBytes = (text) => gzipSync(text, { level: 6 }).length
  * What each origin has of a bundle, most compressed bytes first.
  * @param map Its source map, parsed.
  * @param originOf Names where a source is from, by its path in the map; it is given `''` for what is from no source.
- * @returns Rows of `{ origin, rawBytes, gzipBytes }`. `gzipBytes` is how much smaller the compressed bundle is without it;
+ * @returns Rows of `{ origin, rawBytes, gzipBytes }`. `gzipBytes` is how much smaller the compressed bundle is
+ *   without it;
  *   what two origins say alike is counted to neither, so the sum is less than the whole.
  */
 export function partsOf(text, map, originOf) {

@@ -1,4 +1,5 @@
-// npm run size: what `wrangler deploy` would upload, by package and by room (`-- --files`: by file). `npm run check` holds its size.
+// npm run size: what `wrangler deploy` would upload, by package and by room (`-- --files`: by file). `npm run check`
+// holds its size.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,8 +1,10 @@
-// npm run walk [-- --json] [-- --paths] [-- --in <folder>]: how many files one message passes, and how many borders of rooms.
+// npm run walk [-- --json] [-- --paths] [-- --in <folder>]: how many files one message passes, and how many borders
+// of rooms.
 //
 // Serves a copy of the product, whose functions report their entries, as `npm start` serves the product, and asks it
-// three things: (a) a chat message whose model calls a tool of an installed plugin, which runs in an isolate and fetches
-// once; (b) the tool call of that message alone; (c) the firing of a schedule. The first of each kind warms the server.
+// three things: (a) a chat message whose model calls a tool of an installed plugin, which runs in an isolate and
+// fetches once; (b) the tool call of that message alone; (c) the firing of a schedule. The first of each kind warms
+// the server.
 //
 // The precise coverage of an inspector says which functions ran, not which function called them. So the functions
 // themselves report (scripts/walk/instrument.ts), each with its call stack, which gives files and borders at once.

@@ -1,4 +1,5 @@
-// npm run words [-- --list]: sentences whose subject names nothing, and names of types that stand for two things. Part of
+// npm run words [-- --list]: sentences whose subject names nothing, and names of types that stand for two things.
+// Part of
 // npm run check, where each count may fall and never rise. docs/glossary.md has the nouns to say.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,7 @@
-// npm run bench:code-mode [-- --json]: the twenty written tasks of tasks.ts, each once by a model that calls its tools and
-// once by one that writes code against them, in the local runtime. The model is a script, so both do exactly what is
-// written. What it was sent and what it said is counted by the estimate that the product itself reserves by.
+// npm run bench:code-mode [-- --json]: the twenty written tasks of tasks.ts, each once by a model that calls its
+// tools and once by one that writes code against them, in the local runtime. The model is a script, so both do
+// exactly what is written. What it was sent and what it said is counted by the estimate that the product itself
+// reserves by.
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

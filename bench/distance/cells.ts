@@ -182,7 +182,10 @@ export async function measureCell(cell: Cell, options: CellOptions): Promise<Mea
 const sessionOf = ({ when, how }: Cell): string =>
   when === 'fresh' ? 'bench-fresh' : `bench-${how}`
 
-/** The calls once none is under way and none has begun for a while. Work that follows a run must not stand in the next. */
+/**
+ * The calls once none is under way and none has begun for a while. Work that follows a run must not stand in the
+ * next.
+ */
 async function callsAtRest({ calls }: FarServer, farMs: number): Promise<readonly CallRecord[]> {
   for (let last = -1; ;) {
     const now = await calls()

@@ -60,7 +60,9 @@ async function far<T>({ binding, name, to }: Call, call: () => T): Promise<Await
   }
 }
 
-/** The same object, with other functions in the place of those that `replace` knows; the rest is called on the object. */
+/**
+ * The same object, with other functions in the place of those that `replace` knows; the rest is called on the object.
+ */
 function around<T extends object>(
   target: T,
   replace: (name: string, method: Method) => Method | undefined,

@@ -6,7 +6,10 @@ export interface CallRecord {
   readonly place: Place
   /** `Class.method`, `D1 select keys`, `KV.get`, `model`, or the name of a rate limit. */
   readonly name: string
-  /** The class of objects that was called; its isolate is the place where the call arrived. Missing for other bindings. */
+  /**
+   * The class of objects that was called; its isolate is the place where the call arrived. Missing for other
+   * bindings.
+   */
   readonly to?: Place
   /** Milliseconds of the round trip. */
   readonly distanceMs: number

@@ -1,4 +1,5 @@
-// The product with distances in front of its bindings, for the benchmark only. Nothing of this is reachable in a deployment.
+// The product with distances in front of its bindings, for the benchmark only. Nothing of this is reachable in a
+// deployment.
 import { later, recorded } from './far.ts'
 import app from '../../src/index.ts'
 

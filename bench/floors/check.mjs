@@ -1,4 +1,5 @@
-// node bench/floors/check.mjs: what the floors promise. The journal floor writes so many rows, and goes on after a kill.
+// node bench/floors/check.mjs: what the floors promise. The journal floor writes so many rows, and goes on after a
+// kill.
 import { join } from 'node:path'
 import { root } from '../../scripts/toolchain.mjs'
 import { startModelServer } from '../../test/fakes/model-server.mjs'
@@ -7,7 +8,9 @@ import { reply } from '../model-script.mjs'
 import { children } from '../processes.mjs'
 import { build, makeTempDir, removeTempDir, serve } from '../serve.mjs'
 
-/** Rows of a new session's first run, a plain run, one with ten tools in turn, one with a sub-agent that calls a tool. */
+/**
+ * Rows of a new session's first run, a plain run, one with ten tools in turn, one with a sub-agent that calls a tool.
+ */
 const promised = '4 2 12 8'
 const killAfterCalls = 6
 

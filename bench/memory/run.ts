@@ -73,7 +73,10 @@ async function scored(
   return meanOf(scores)
 }
 
-/** Searches among 10,000 notes: turns of all conversations, as often as it takes. Of three times the fastest counts: others work on this machine. */
+/**
+ * Searches among 10,000 notes: turns of all conversations, as often as it takes. Of three times the fastest counts:
+ * others work on this machine.
+ */
 async function timed() {
   const memory = createTestNotes()
   const turns = all.flatMap(({ name, turns: said }) =>

@@ -1,8 +1,8 @@
 // Recall of the tool search, by the product's own index, beside plain FTS5 and what others published. Usage:
 //   npm run bench:search [-- --data <folder>] [--json] [--workerd]
 // <folder> holds tools.jsonl and queries.jsonl, or one such folder a set (data.ts has the format); without --data it is
-// the small sample beside this file. A set without queries only makes the others larger (`large`). With --workerd the time of a
-// search in the largest index is taken in workerd too.
+// the small sample beside this file. A set without queries only makes the others larger (`large`). With --workerd the
+// time of a search in the largest index is taken in workerd too.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createRankedIndex } from '../../src/runtime/catalog/search/search-index.ts'

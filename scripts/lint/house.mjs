@@ -1,7 +1,10 @@
 // The house as one table: layers, the rooms of each, what a room may import. docs/design.md section 3 has the reasons;
 // test/unit/lint-rooms.test.ts shows each line saying no.
 
-/** Lowest first: a layer imports the layers below it. `compose`, `embedded` and `index.ts` wire, so they import anything. */
+/**
+ * Lowest first: a layer imports the layers below it. `compose`, `embedded` and `index.ts` wire, so they import
+ * anything.
+ */
 export const layers = ['contracts', 'platform', 'runtime', 'features', 'surfaces']
 
 /** Rooms of each layer, in their order: a room imports the public files of rooms to its left. */

@@ -22,8 +22,8 @@ const keyOf = ({ key, computed }) => (computed ? key?.value : (key?.name ?? key?
 const memberOf = ({ property, computed }) => (computed ? property?.value : property?.name)
 
 /**
- * One function builds a submission, whatever it is asked through: `submitAs`. Other code does not name the type of what a
- * session's object takes, puts one together, or hands one over.
+ * One function builds a submission, whatever it is asked through: `submitAs`. Other code does not name the type of
+ * what a session's object takes, puts one together, or hands one over.
  */
 export const oneSubmission = {
   meta: {

@@ -28,8 +28,8 @@ const memberText = ({ computed, property }) =>
   computed && property.type === 'Literal' ? property.value : undefined
 
 /**
- * `fetch` is in outbound/ alone: nowhere else in src/ is it called, handed on, taken from a global or a stub, or asked for
- * as a type. A room that needs to send something is given a `Send`.
+ * `fetch` is in outbound/ alone: nowhere else in src/ is it called, handed on, taken from a global or a stub, or
+ * asked for as a type. A room that needs to send something is given a `Send`.
  */
 export const wayOut = {
   meta: { type: 'problem', docs: { description: 'requests leave through outbound/ alone' } },

@@ -1,5 +1,5 @@
-// Custom oxlint rule: a sentence names its subject. docs/glossary.md has the nouns; test/unit/lint-words.test.ts shows the
-// rule saying no, and scripts/words.mjs counts what is left.
+// Custom oxlint rule: a sentence names its subject. docs/glossary.md has the nouns; test/unit/lint-words.test.ts
+// shows the rule saying no, and scripts/words.mjs counts what is left.
 import { relative, sep } from 'node:path'
 import { proseOfComments, visitTexts } from './prose.mjs'
 import { refusedSubjects } from './subjects.mjs'

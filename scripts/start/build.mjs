@@ -1,5 +1,5 @@
-// The Worker of a local server, built as `wrangler deploy` would build it. The build is cached under the hash of all its
-// inputs, so that a start without changes builds nothing.
+// The Worker of a local server, built as `wrangler deploy` would build it. The build is cached under the hash of all
+// its inputs, so that a start without changes builds nothing.
 import { createHash } from 'node:crypto'
 import {
   existsSync,

@@ -1,5 +1,5 @@
-// The process behind the front of `npm start`: builds the Worker, serves it, and builds it again when its source changes.
-// Its settings come as one message: a process list would show arguments to every user of the machine.
+// The process behind the front of `npm start`: builds the Worker, serves it, and builds it again when its source
+// changes. Its settings come as one message: a process list would show arguments to every user of the machine.
 import { once } from 'node:events'
 import { readFileSync, watch } from 'node:fs'
 import { join } from 'node:path'

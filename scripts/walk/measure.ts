@@ -9,7 +9,10 @@ export interface Place {
   readonly line: number
 }
 
-/** The message of scripts/walk/recorder.mjs: entries `[function, stack]` and marks `[name]`; stacks are positions in the bundle. */
+/**
+ * The message of scripts/walk/recorder.mjs: entries `[function, stack]` and marks `[name]`; stacks are positions in
+ * the bundle.
+ */
 export interface Recording {
   /** Functions that said on the console that they were entered (scripts/walk/server.mjs). */
   readonly inIsolates: readonly number[]

@@ -1,5 +1,5 @@
-// Part of the measured Worker (scripts/walk/tree.mjs puts it before the product's own modules): keeps which function was
-// entered in which order, and the call stack of each entry.
+// Part of the measured Worker (scripts/walk/tree.mjs puts it before the product's own modules): keeps which function
+// was entered in which order, and the call stack of each entry.
 
 let isOn = false
 let entries = []

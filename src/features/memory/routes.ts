@@ -40,7 +40,10 @@ const forgotten = {
   200: { is: 'How many there were.', json: z.object({ forgotten: count }) },
 }
 
-/** `/api/memory…`: notes of the caller and of the deployment. No caller reads those of another principal; `/api/operator/memory…`: how much there is. */
+/**
+ * `/api/memory…`: notes of the caller and of the deployment. No caller reads those of another principal;
+ * `/api/operator/memory…`: how much there is.
+ */
 export default [
   route('GET /api/memory', {
     roles: talkers,

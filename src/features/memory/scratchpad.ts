@@ -20,8 +20,8 @@ interface ScratchpadDeps {
 }
 
 /**
- * Short-term memory of a session (I21): at most 1,000 entries of 8,000 characters, in a stream as many as its agent says;
- * the oldest go first.
+ * Short-term memory of a session (I21): at most 1,000 entries of 8,000 characters, in a stream as many as its agent
+ * says; the oldest go first.
  * `append` answers the entry that the storage made, first of `entries`.
  */
 export function createScratchpad({

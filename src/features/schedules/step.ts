@@ -105,7 +105,10 @@ function createChanges(rows: ScheduleRows, storage: Transactions, now: () => num
   }
 }
 
-/** The next thing that is to be done for a slot: begin it, ask for its run, look at it, deliver what it said. Never throws. */
+/**
+ * The next thing that is to be done for a slot: begin it, ask for its run, look at it, deliver what it said. Never
+ * throws.
+ */
 export function createStep(
   rows: ScheduleRows,
   storage: Transactions,

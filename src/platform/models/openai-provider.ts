@@ -36,7 +36,10 @@ export interface OpenAiProviderOptions {
   readonly isPublic?: boolean
   /** Told of each call that failed, for an operator's eyes: `detail` is what the service said. */
   readonly onFailed?: ((failure: IsolaError) => void) | undefined
-  /** The longest silence between two chunks in milliseconds; default 30,000. Before the first only the whole call is limited. */
+  /**
+   * The longest silence between two chunks in milliseconds; default 30,000. Before the first only the whole call is
+   * limited.
+   */
   readonly idleMs?: number
   /** Turns what a service says in words of its own, a chunk or a whole reply, into a chat completion's. */
   readonly translate?: Translate

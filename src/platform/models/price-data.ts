@@ -1,6 +1,6 @@
 // Written by `npm run prices` from model_prices_and_context_window.json of github.com/BerriAI/litellm
-// (MIT License, Copyright (c) 2023 Berri AI), commit 00035b69f416be24e2e323c13198d9b7d2d1bdf9, read on 2026-11-22: do not edit.
-// Discounts for batches and cached input are left out, so a real bill is at most this.
+// (MIT License, Copyright (c) 2023 Berri AI), commit 00035b69f416be24e2e323c13198d9b7d2d1bdf9, read on 2026-11-22: do
+// not edit. Discounts for batches and cached input are left out, so a real bill is at most this.
 import type { PriceFile } from './prices.ts'
 
 export const priceFile: PriceFile = {

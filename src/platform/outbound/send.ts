@@ -24,7 +24,9 @@ interface AddressRules {
   readonly operator?: string | undefined
 }
 
-/** Decides whether a request may leave for an address, and to which parsed URL. Throws `refused`, with what is wrong. */
+/**
+ * Decides whether a request may leave for an address, and to which parsed URL. Throws `refused`, with what is wrong.
+ */
 export function checkAddress(text: string, rules: AddressRules): URL {
   const url = parseUrl(text, rules.from)
   const { operator } = rules

@@ -1,8 +1,9 @@
 /**
  * Stands in for what the MCP packages load for Workers (`[alias]` in wrangler.toml). Theirs builds all schemas of both
  * protocols, twice, whenever an isolate starts, though few requests speak MCP; without it they are built when first
- * used. And it brings a validator each that is never asked: our client has our own (src/features/mcp-servers/connection.ts), our server
- * asks through none. Should that change, a request fails in so many words.
+ * used. And it brings a validator each that is never asked: our client has our own
+ * (src/features/mcp-servers/connection.ts), our server asks through none. Should that change, a request fails in so
+ * many words.
  */
 export class DefaultJsonSchemaValidator {
   getValidator(): never {

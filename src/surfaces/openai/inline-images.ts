@@ -20,7 +20,9 @@ interface Attempt {
 /** The fetches of a request before its run begins, and their place on the record. */
 interface ImageRecord {
   readonly readImage: ReadImage
-  /** Never rejects: a request is not refused for its record, of which the operator's log has then that it is missing. */
+  /**
+   * Never rejects: a request is not refused for its record, of which the operator's log has then that it is missing.
+   */
   readonly write: () => Promise<void>
 }
 
@@ -106,7 +108,8 @@ export type InlineImages = (all: readonly Said[]) => Promise<readonly Said[]>
  * The record has each host that was asked. Where every model server may be given addresses they stay, labelled all
  * the same.
  *
- * @throws `request_invalid` naming the part that cannot be fetched; `request_too_large` naming the one with which they are
+ * @throws `request_invalid` naming the part that cannot be fetched; `request_too_large` naming the one with which
+ *   they are
  * too large together, and none after it is fetched.
  */
 export const createInlineImages =

@@ -35,8 +35,8 @@ function toModel(id: string, owner: string) {
   return { id, object: 'model', created: 0, owned_by: owner }
 }
 
-// The fields are OpenAI's, which says what is in them: the schemas name those that a client looks at first. Handlers read
-// query and body themselves; fields that are not named are as there, or ignored.
+// The fields are OpenAI's, which says what is in them: the schemas name those that a client looks at first. Handlers
+// read query and body themselves; fields that are not named are as there, or ignored.
 
 const tokens = z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count })
 const completion = z

@@ -123,7 +123,10 @@ const id = 'The session’s id: `ses_` and 22 characters.'
 const run = 'The run’s id: `run_` and 22 characters.'
 const asItIs = { 200: { is: 'The run as it then is.', json: runView } }
 
-/** `/api/sessions/:id/runs…`: a run is started, read, steered, decided about, limited and cancelled; `/api/runs…`: runs of all sessions. */
+/**
+ * `/api/sessions/:id/runs…`: a run is started, read, steered, decided about, limited and cancelled; `/api/runs…`:
+ * runs of all sessions.
+ */
 export default [
   route('GET /api/runs', {
     roles: sessionReaders,

@@ -77,7 +77,10 @@ function split(block: Block): readonly Block[] {
   )
 }
 
-/** Behind the last line, sentence or word that ends in the second half; else in the middle of a word, never of a character. */
+/**
+ * Behind the last line, sentence or word that ends in the second half; else in the middle of a word, never of a
+ * character.
+ */
 function endWithin(text: string, most: number): number {
   for (const mark of ['\n', '. ', '? ', '! ', '。', ' ']) {
     const at = text.lastIndexOf(mark, most - mark.length)

@@ -39,10 +39,10 @@ const endOfSentence =
 type Comparison = 'same' | 'differs' | 'other'
 
 /**
- * `same`: the same words in the same order, but for blanks, the end of the sentence and the case of its first letter. In
- * no language do other words, signs or another order say the same for sure, nor do other capitals: "the US team" and "the
- * us team" are two teams. `differs`: much the same words and yet not the same, which may
- * be a change or a contradiction.
+ * `same`: the same words in the same order, but for blanks, the end of the sentence and the case of its first letter.
+ * In no language do other words, signs or another order say the same for sure, nor do other capitals: "the US team"
+ * and "the us team" are two teams. `differs`: much the same words and yet not the same, which may be a change or a
+ * contradiction.
  */
 function compareTexts(one: string, other: string, reader: WordReader): Comparison {
   if (plain(one) === plain(other)) return 'same'

@@ -37,7 +37,10 @@ interface NoteIndex {
     isIn: (place: NotePlace) => boolean,
     limit: number,
   ) => readonly IndexHit[]
-  /** The notes of a place whose words are most alike, if at least a third of all are in both; several that are so equally. */
+  /**
+   * The notes of a place whose words are most alike, if at least a third of all are in both; several that are so
+   * equally.
+   */
   readonly mostAlike: (words: NoteWords, place: NotePlace) => readonly IndexedNote[]
 }
 

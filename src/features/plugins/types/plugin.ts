@@ -120,11 +120,15 @@ export interface PluginSecrets {
    * else. Valid in this call only: a stored placeholder is plain text.
    */
   readonly ref: (name: string) => string
-  /** HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`, or `scheme: base64` for that. */
+  /**
+   * HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`, or `scheme: base64` for that.
+   */
   readonly hmac: (name: string, text: string) => Promise<string>
   /** Whether `signature` is that of the text, written as `hmac` writes it; compared in constant time. */
   readonly verify: (name: string, text: string, signature: string) => Promise<boolean>
-  /** The headers that a webhook of ours is signed with, by the grant's `scheme`: github, slack, stripe, shopify, line. */
+  /**
+   * The headers that a webhook of ours is signed with, by the grant's `scheme`: github, slack, stripe, shopify, line.
+   */
   readonly sign: (name: string, body: string) => Promise<Readonly<Record<string, string>>>
   /**
    * Whether the sender of a webhook has the secret, by the grant's `scheme` (discord and telegram, too), and signed
@@ -279,7 +283,9 @@ export interface Capabilities {
   /** Stable over retries: send it along where the other side can honour it. */
   readonly idempotencyKey: string
   readonly request: PluginRequest
-  /** At most 2,000 characters; `info` unless it says otherwise. Of a call the first 200 lines are kept, of both kinds. */
+  /**
+   * At most 2,000 characters; `info` unless it says otherwise. Of a call the first 200 lines are kept, of both kinds.
+   */
   readonly log: (message: string, level?: LogLevel) => void
   /** How far the call is, for a client that shows progress: `progress` of `total`, in any unit, growing. */
   readonly progress: (
@@ -354,9 +360,9 @@ export type PromptFunction = (
 ) => Promise<string | readonly PromptMessage[]>
 
 /**
- * Answers in the place of what is built in. A request is JSON with a `verb` and whose it is (`principal`, `places`); the
- * verbs and answers of each kind are on the page about plugins. Asked outside of sessions: without tools, model and
- * isolate, and with storage of a principal or the deployment.
+ * Answers in the place of what is built in. A request is JSON with a `verb` and whose it is (`principal`, `places`);
+ * the verbs and answers of each kind are on the page about plugins. Asked outside of sessions: without tools, model
+ * and isolate, and with storage of a principal or the deployment.
  */
 export type ProviderFunction<I = Input> = (
   request: I,

@@ -13,9 +13,10 @@ import { createDefuser, defuse, type IsOpenHost } from './defuse.ts'
 const answerName = 'isola__answer'
 
 /**
- * Keeps data from leaving through the addresses in a shown answer. If the context of an answer contains a stranger's text, and the policy would not let its data leave without asking
- * (`egress` of `isola__answer`), the addresses in the answer are made inert, except for hosts that the policy names.
- * Without a stranger's text nothing is examined. While the policy cannot be read, no host is allowed.
+ * Keeps data from leaving through the addresses in a shown answer. If the context of an answer contains a stranger's
+ * text, and the policy would not let its data leave without asking (`egress` of `isola__answer`), the addresses in
+ * the answer are made inert, except for hosts that the policy names. Without a stranger's text nothing is examined.
+ * While the policy cannot be read, no host is allowed.
  *
  * @see docs/decisions/0073-what-an-answer-points-at.md
  */

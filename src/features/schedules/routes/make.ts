@@ -256,8 +256,8 @@ const invalid = (param: string, problem: string): IsolaError =>
   new IsolaError('request_invalid', `${param}: ${problem}.`, { param })
 
 /**
- * `POST /api/schedules/:id`. Only by the principal in whose name it works, and by the credential that changes it from then
- * on: no principal has work done in another's name, and no key by a wider key of the same principal.
+ * `POST /api/schedules/:id`. Only by the principal in whose name it works, and by the credential that changes it from
+ * then on: no principal has work done in another's name, and no key by a wider key of the same principal.
  */
 export async function editSchedule(
   deps: MakeDeps,

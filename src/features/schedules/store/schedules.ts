@@ -46,8 +46,8 @@ const askWanting = (
 }
 
 /**
- * The statement with which a batch fails, all of it, where a subscription may want one of these: no owner's name is JSON.
- * None if there are none.
+ * The statement with which a batch fails, all of it, where a subscription may want one of these: no owner's name is
+ * JSON. None if there are none.
  */
 export const failIfWanted = (
   database: Database,

@@ -53,8 +53,8 @@ function withinHours(everyMinutes: number, hours: string): string {
 }
 
 /**
- * The spec of a request: a field that it leaves out keeps its value, or gets the default. A field that has the same form
- * in both needs no line here.
+ * The spec of a request: a field that it leaves out keeps its value, or gets the default. A field that has the same
+ * form in both needs no line here.
  */
 export function toScheduleSpec(
   asked: ScheduleChangeBody & { readonly plugin?: string | undefined },

@@ -91,7 +91,8 @@ export function createCallDrafts(options: {
         rest = rest.replace(/^[\s,]+/, '')
         if (isFilledIn(into, '') && rest.startsWith('{')) {
           reset(into)
-          // A service that gives ids gives one to each call: behind an id, an empty object of another piece is the same.
+          // A service that gives ids gives one to each call: behind an id, an empty object of another piece is the
+          // same.
           into.mayBeTwo = into.id === '' || rest.length < text.length
         } else if (rest.startsWith('{')) into = open({ key: into.key, name: into.name })
       }

@@ -38,8 +38,8 @@ export function createDialects(
 }
 
 /**
- * `max_tokens` is what compatible servers know; OpenAI itself deprecated it and its reasoning models refuse it behind any
- * gateway, while all of its models take `max_completion_tokens`.
+ * `max_tokens` is what compatible servers know; OpenAI itself deprecated it and its reasoning models refuse it behind
+ * any gateway, while all of its models take `max_completion_tokens`.
  */
 function capFieldFor(model: string, isOpenAi: boolean): OutputCapField {
   const name = model.slice(model.lastIndexOf('/') + 1)

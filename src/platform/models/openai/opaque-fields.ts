@@ -6,8 +6,8 @@ import { toWellFormedJson } from '../types.ts'
 import { maxOpaqueChars } from './reply-limits.ts'
 
 /**
- * Whose opaque fields are whose: of a provider, at this address, and of one family of models. Another family at the same
- * address may be another vendor's.
+ * Whose opaque fields are whose: of a provider, at this address, and of one family of models. Another family at the
+ * same address may be another vendor's.
  */
 export function serviceOf(id: string, baseUrl: string | undefined, model: string): string {
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined

@@ -50,8 +50,8 @@ const maxDetailChars = 2_000
 const none = /^(?:null|none|undefined)?$/i
 
 /**
- * Why a reply is over, as its service spells it; `undefined` if it has not said so. A service may send it anew with each
- * piece, and empty until the last one.
+ * Why a reply is over, as its service spells it; `undefined` if it has not said so. A service may send it anew with
+ * each piece, and empty until the last one.
  */
 function saidReason(said: unknown): string | undefined {
   if (said === undefined || said === null || said === false) return undefined
@@ -167,8 +167,8 @@ export interface Assembled {
 
 export interface ReplyAssembly {
   /**
-   * Takes one chunk, or a whole completion, and returns the text it adds. Throws `model_invalid_reply` past a limit, and
-   * for what is written in a way that is not read.
+   * Takes one chunk, or a whole completion, and returns the text it adds. Throws `model_invalid_reply` past a limit,
+   * and for what is written in a way that is not read.
    */
   readonly add: (said: unknown) => string
   /** The service has sent its finish reason: only usage may follow. */
@@ -307,8 +307,8 @@ export function createReplyAssembly(): ReplyAssembly {
 const endsInHalf = /[\ud800-\udbff]$/
 
 /**
- * One reply is asked for. Some services write it as several choices of one number, or of none: its text, then its calls.
- * Choices with other numbers are other replies.
+ * One reply is asked for. Some services write it as several choices of one number, or of none: its text, then its
+ * calls. Choices with other numbers are other replies.
  */
 function choicesOf({ choices }: Record<string, unknown>): readonly Record<string, unknown>[] {
   if (choices === undefined || choices === null) return []

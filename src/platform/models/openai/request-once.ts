@@ -29,7 +29,10 @@ export interface StreamEvent {
 interface EventDecoder {
   /** The events that these bytes complete, in order. */
   readonly push: (bytes: Uint8Array) => readonly StreamEvent[]
-  /** The event that was begun when the stream ended. By the specification it is none; servers forget its last line end. */
+  /**
+   * The event that was begun when the stream ended. By the specification it is none; servers forget its last line
+   * end.
+   */
   readonly end: () => readonly StreamEvent[]
 }
 
@@ -39,8 +42,9 @@ const maxBareChars = 64_000
 const maxBareTries = 50
 
 /**
- * Reads server-sent events however their bytes are cut. A JSON object that stands in the stream without `data:` in front
- * of it, as some gateways say an error, is an event too. Holds what is not complete yet: its caller limits that.
+ * Reads server-sent events however their bytes are cut. A JSON object that stands in the stream without `data:` in
+ * front of it, as some gateways say an error, is an event too. Holds what is not complete yet: its caller limits
+ * that.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
@@ -279,7 +283,10 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
 
 const asItIs: Translate = (said) => said
 
-/** An event that carries nothing, as a number does, or a word that keeps the line alive; the word may be its name, with a note beside it. */
+/**
+ * An event that carries nothing, as a number does, or a word that keeps the line alive; the word may be its name,
+ * with a note beside it.
+ */
 function isKeepAlive({ type, text, said }: StreamNote): boolean {
   const word = typeof said === 'string' ? said.trim() : text
   const isNamedSo = type !== '' && keepsAlive.test(type) && !/^[{["]/.test(text)

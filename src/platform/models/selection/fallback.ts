@@ -74,7 +74,10 @@ export function createProviderHealth(
 const modelKey = ({ provider, model }: Target): string => `${provider}/${model}`
 const keysOf = (target: Target): readonly string[] => [target.provider, modelKey(target)]
 
-/** A rate limit and an empty reply are a model's own; whatever else goes wrong is the provider's; a bad request is neither's. */
+/**
+ * A rate limit and an empty reply are a model's own; whatever else goes wrong is the provider's; a bad request is
+ * neither's.
+ */
 function keyOfFailure(target: Target, error: unknown): string | undefined {
   // Only a model's own failures are asked about: the caller's cancel has no code.
   switch (errorCode(error) as ModelErrorCode | undefined) {

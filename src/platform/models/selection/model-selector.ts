@@ -18,7 +18,9 @@ import { orderCandidates, type CandidateOrder, needsOf } from './candidate-order
 interface ModelRegistry {
   /** A name from a request; `undefined` if no provider here serves it. */
   readonly find: (name: string) => Target | undefined
-  /** A name of the operator's: an unknown prefix belongs to the model's name there (`meta-llama/llama-3` on a router). */
+  /**
+   * A name of the operator's: an unknown prefix belongs to the model's name there (`meta-llama/llama-3` on a router).
+   */
   readonly findSetting: (name: string) => Target | undefined
   readonly has: (provider: string) => boolean
   readonly backendOf: (provider: string) => ModelBackend

@@ -122,7 +122,10 @@ interface Compacted {
 const headersOf = ({ place, outcome }: Compacted) =>
   headersFor({ session: place.session, run: place.run, trace: outcome.result.trace })
 
-/** Compacts in a session of its own, which is gone after an hour. Answers with the error of a run that came to nothing. */
+/**
+ * Compacts in a session of its own, which is gone after an hour. Answers with the error of a run that came to
+ * nothing.
+ */
 async function compacted(
   deps: OpenaiDeps,
   context: RequestContext,
