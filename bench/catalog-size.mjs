@@ -137,14 +137,17 @@ try {
       `${size[0]} plugins, ${size[1]} MCP servers, ${toolsOf(size)} tools (installed in ${ms(installedMs)})`,
     )
     console.log(
-      `  first chat of a fresh process  ${ms(coldMs)}, ${ratio.toFixed(2)}× that with ${sizes[0][0]} plugins (aim ≤ ${maxRatio})`,
+      `  first chat of a fresh process  ${ms(coldMs)}, ${ratio.toFixed(2)}× that with ${sizes[0][0]} plugins ` +
+        `(aim ≤ ${maxRatio})`,
     )
     console.log(`  second chat                    ${ms(median(cold.map((one) => one.warmMs)))}`)
     console.log(
-      `  memory after the first         ${(median(cold.map((one) => one.bytes)) / 1e6).toFixed(0)} MB of the whole runtime`,
+      `  memory after the first         ${(median(cold.map((one) => one.bytes)) / 1e6).toFixed(0)} MB of the ` +
+        'whole runtime',
     )
     console.log(
-      `  shipped at a cold start        ${answers.look.bytes} bytes, ${answers.look.rowsRead ?? 0} rows read; again ${answers.lookAgain.bytes} bytes`,
+      `  shipped at a cold start        ${answers.look.bytes} bytes, ${answers.look.rowsRead ?? 0} rows ` +
+        `read; again ${answers.lookAgain.bytes} bytes`,
     )
     tokens ??= prompt.tokens
     console.log(

@@ -71,7 +71,8 @@ export function printTimes(title, measured) {
   const ratio = perTool('isola') / perTool('journal')
   const shown = ['bare', 'journal', 'isola'].map((system) => `${system} ${ms(perTool(system))}`)
   console.log(
-    `  each further tool call: ${shown.join(', ')} ms; isola / journal ${times(ratio)} (${verdict(ratio, perToolAim, times)})\n`,
+    `  each further tool call: ${shown.join(', ')} ms; isola / journal ${times(ratio)} ` +
+      `(${verdict(ratio, perToolAim, times)})\n`,
   )
 }
 
@@ -102,7 +103,9 @@ export function printConcurrency(results, { sessions, runs }) {
       (rate(system) / rate('bare')).toFixed(2),
     ]
   })
-  const title = `${sessions} sessions × ${runs} plain runs at once (median of the passes; aim: ≥ ${rateAim} of bare-do's rate)`
+  const title =
+    `${sessions} sessions × ${runs} plain runs at once (median of the passes; aim: ≥ ${rateAim} of ` +
+    `bare-do's rate)`
   printTable(title, ['', 'runs/s', 'p50 ms', 'p99 ms', 'of bare'], rows)
 }
 

@@ -44,7 +44,8 @@ export const passedOn = [
 export function parseVars(text) {
   if (util.parseEnv === undefined)
     throw new Error(
-      `Isola needs Node 20.12 or later to start; this is ${process.versions.node}. Install a newer one (https://nodejs.org).`,
+      `Isola needs Node 20.12 or later to start; this is ${process.versions.node}. Install a newer one ` +
+        '(https://nodejs.org).',
     )
   return { ...util.parseEnv(text) }
 }

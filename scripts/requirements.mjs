@@ -81,7 +81,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     console.log(`${id.padEnd(4)} ${all.length > 0 ? all.join(', ') : '—'}`)
   }
   console.log(
-    `\n${places.size - missing.length} of ${places.size} met by a test, or by a decision note where the id is a statement.`,
+    `\n${places.size - missing.length} of ${places.size} met by a test, or by a decision note where the id ` +
+      'is a statement.',
   )
   if (missing.length > 0) console.log(`None: ${missing.join(' ')}`)
 }

@@ -68,7 +68,9 @@ function takeState(port) {
   const holder = takeLock(lock, { port })
   if (holder)
     fail(
-      `${statePath} is in use: process ${holder.pid} serves it at http://localhost:${holder.port}. Stop that one (Ctrl-C there, or kill ${holder.pid}), or give this one its own data and port: ISOLA_STATE=<folder> PORT=${Number(holder.port) + 1} npm start`,
+      `${statePath} is in use: process ${holder.pid} serves it at http://localhost:${holder.port}. Stop that ` +
+        `one (Ctrl-C there, or kill ${holder.pid}), or give this one its own data and port: ` +
+        `ISOLA_STATE=<folder> PORT=${Number(holder.port) + 1} npm start`,
     )
   process.once('exit', () => rmSync(lock, { force: true }))
 }
@@ -220,7 +222,8 @@ if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRun
   const said = await describeTrial(trial, problems.model)
   if (problems.setting)
     console.error(
-      `\nA SETTING IS WRONG, and every request is refused until it is put right:\n  ${problems.setting}\nMend it in .dev.vars or in this shell, and start again.`,
+      `\nA SETTING IS WRONG, and every request is refused until it is put right:\n  ` +
+        `${problems.setting}\nMend it in .dev.vars or in this shell, and start again.`,
     )
   console.log(`
 Isola is running.

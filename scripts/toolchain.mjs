@@ -42,7 +42,8 @@ export function largeToolFile(name, ...parts) {
   const file = toolFile(name, ...parts)
   if (existsSync(file)) return file
   throw new Error(
-    `This needs the package ${name}, which is not installed. All that plugins are built and tested with: ${installLine('esbuild', 'miniflare')}`,
+    `This needs the package ${name}, which is not installed. All that plugins are built and tested with: ` +
+      `${installLine('esbuild', 'miniflare')}`,
   )
 }
 
@@ -55,7 +56,8 @@ export function toolNode() {
   if (majorOf(process.versions.node) >= 22) return process.execPath
   throw new Error(
     existsSync(toolFile('node', 'package.json'))
-      ? 'The package `node` has no binary here (were install scripts switched off?): run `npm rebuild node`, or use Node 22 or later.'
+      ? 'The package `node` has no binary here (were install scripts switched off?): run `npm rebuild node`, ' +
+          'or use Node 22 or later.'
       : `Node 22 or later is needed, this is ${process.versions.node}. To bring one along: ${installLine('node')}`,
   )
 }

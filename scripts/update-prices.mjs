@@ -153,7 +153,8 @@ async function main() {
   const isDay = (text = '') => /^\d{4}-\d{2}-\d{2}$/.test(text)
   if (positionals.length !== 1 || !/^[0-9a-f]{40}$/.test(commit) || !isDay(date ?? readOn))
     throw new Error(
-      'npm run prices -- <file or https URL of the list> --commit <40 hex digits> --date <day of the commit>, or --read-on <day> if that is not known; days are YYYY-MM-DD.',
+      'npm run prices -- <file or https URL of the list> --commit <40 hex digits> --date <day of the ' +
+        'commit>, or --read-on <day> if that is not known; days are YYYY-MM-DD.',
     )
   const rows = rowsOf(await load(positionals[0]))
   const count = Object.keys(rows).length

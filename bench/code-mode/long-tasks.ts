@@ -123,7 +123,9 @@ return rows.length`,
   },
   {
     kind: 'a loop',
-    task: `Write ${chapters.length} chapters "Once there was a lamp of oak. " (six times more in each, with its heading), then count the words of each file.`,
+    task:
+      `Write ${chapters.length} chapters "Once there was a lamp of oak. " (six times more in each, with ` +
+      'its heading), then count the words of each file.',
     calls: [
       chapters.map((chapter) => ['files__write', chapter] as const),
       chapters.map(({ path }) => ['files__read', { path }] as const),

@@ -223,12 +223,15 @@ ${cells(['A', 'B', 'C', 'D'], [22, 8, 8, 8])}`)
       sumOver(some, way, ({ turns }) => turns),
     )
     console.log(
-      `  ${(kind ?? 'all twenty').padEnd(12)}${cells(values, [8, 8, 8, 8])}   turns ${turnsOfAll.slice(0, 2).join(' for ')}, D ${turnsOfAll.slice(2).join(' for ')}`,
+      `  ${(kind ?? 'all twenty').padEnd(12)}${cells(values, [8, 8, 8, 8])}   turns ` +
+        `${turnsOfAll.slice(0, 2).join(' for ')}, D ${turnsOfAll.slice(2).join(' for ')}`,
     )
   }
   const single = all.filter((at) => tasks[at]!.kind === 'one call')
   console.log(
-    `  one call by its name, without code: ${ratio(sumOver(single, 'name', totalOf), sumOver(single, 'plain', totalOf))}; with only its own tool: ${ratio(sumOver(single, 'name', totalOf), sumOver(single, 'plain', leastOf))}`,
+    '  one call by its name, without code: ' +
+      `${ratio(sumOver(single, 'name', totalOf), sumOver(single, 'plain', totalOf))}; with only its own ` +
+      `tool: ${ratio(sumOver(single, 'name', totalOf), sumOver(single, 'plain', leastOf))}`,
   )
   const missed = all.flatMap((at) =>
     of(at, 'code').missed.map((name) => `${name} (task ${at + 1})`),
@@ -238,7 +241,8 @@ ${cells(['A', 'B', 'C', 'D'], [22, 8, 8, 8])}`)
   )
   const saved = (sumOver(all, 'plain', totalOf) - sumOver(all, 'code', totalOf)) / all.length
   console.log(
-    `\nEach code is $${isolateUsd} for its isolate. ${Math.round(saved)} tokens saved a task are worth that from $${((isolateUsd / saved) * 1e6).toFixed(2)} a million tokens on.`,
+    `\nEach code is $${isolateUsd} for its isolate. ${Math.round(saved)} tokens saved a task are worth that ` +
+      `from $${((isolateUsd / saved) * 1e6).toFixed(2)} a million tokens on.`,
   )
 }
 

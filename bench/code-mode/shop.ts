@@ -23,7 +23,9 @@ const getOne = (what: string, table: keyof typeof data, example: object): ShopTo
   properties: { id: text(`The id of the ${what}.`) },
   required: ['id'],
   answers: example,
-  body: `const row = data.${table}.find((one) => (one.id ?? one.product) === input.id); if (!row) throw new ToolError('tool_failed', { message: 'There is none.' }); return row`,
+  body:
+    `const row = data.${table}.find((one) => (one.id ?? one.product) === input.id); if (!row) throw new ` +
+    `ToolError('tool_failed', { message: 'There is none.' }); return row`,
 })
 const listOf = (
   table: keyof typeof data,

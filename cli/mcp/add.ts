@@ -184,7 +184,10 @@ async function fromFile(file: string, stdin: Input) {
 /** @returns 1 if one of them was refused. */
 export const add = verb({
   usage:
-    "<id> --url <url> [--header 'Name: value']… [--oauth | --each-signs-in] [--auth-host <host>]…\n                     [--exclusive] [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace] [--dry-run]\n       isola mcp add --file <mcp.json|server.json|-> [--replace] [--dry-run]",
+    "<id> --url <url> [--header 'Name: value']… [--oauth | --each-signs-in] [--auth-host <host>]…\n          " +
+    '           [--exclusive] [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                 ' +
+    '    [--elicitation] [--sampling-tokens <n>] [--replace] [--dry-run]\n       isola mcp add --file ' +
+    '<mcp.json|server.json|-> [--replace] [--dry-run]',
   about:
     'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
     '--oauth: the deployment signs in there, for all principals. --each-signs-in: each principal for itself.\n' +

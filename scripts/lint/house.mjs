@@ -156,7 +156,10 @@ function againstOrder(room, own, other) {
     return order.indexOf(name)
   }
   if (rank(other) <= rank(own)) return undefined
-  return `${other} is built on ${folderOf(own) ?? 'the root of'} ${room}, not the other way round: move it, or hand it in.`
+  return (
+    `${other} is built on ${folderOf(own) ?? 'the root of'} ${room}, not the other way round: move it, ` +
+    'or hand it in.'
+  )
 }
 
 /** The reason why one file below `src/` may not import another, or undefined. */

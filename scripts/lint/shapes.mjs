@@ -4,13 +4,15 @@ import { locate } from './place.mjs'
 /** Constructors that cannot be written without a loop or a wait, each with the reason why contracts/ is their place. */
 const exempt = {
   'contracts/defined.ts':
-    'builds an object without its undefined fields: every room builds its objects so, and going through fields is a loop',
+    'builds an object without its undefined fields: every room builds its objects so, and going through ' +
+    'fields is a loop',
   'contracts/trace.ts':
     'makes an id out of its place: four rooms must make the same one, and mixing the bits of a text is a loop',
   'contracts/line-diff.ts':
     'compares what is approved: three rooms and the command show the same difference, and finding it is a loop',
   'contracts/foreign-json.ts':
-    'reads line ends piece by piece: the model client and the public client read the same streams, and a piece is kept in between',
+    'reads line ends piece by piece: the model client and the public client read the same streams, and a ' +
+    'piece is kept in between',
   'contracts/reply.ts':
     'makes a reply out of what a promise comes to: every object answers by it, and a promise is waited for',
 }

@@ -43,7 +43,9 @@ export const oneSubmission = {
     const report = (node, what) =>
       context.report({
         node,
-        message: `${what}: a submission is built by submitAs in src/${builder} alone; say who asks, what, and from where.`,
+        message:
+          `${what}: a submission is built by submitAs in src/${builder} alone; say who asks, what, and ` +
+          'from where.',
       })
     const isNamed = (name) =>
       isOfSessions

@@ -40,7 +40,9 @@ export const wayOut = {
     const report = (node, name) =>
       context.report({
         node,
-        message: `"${name}" is a way out of its own: what leaves goes through outbound/ (#contracts/outbound.ts, Send).`,
+        message:
+          `"${name}" is a way out of its own: what leaves goes through outbound/ ` +
+          '(#contracts/outbound.ts, Send).',
       })
     return {
       Identifier: (node) => node.name === 'fetch' && report(node, 'fetch'),

@@ -67,7 +67,8 @@ try {
   if (applied.status !== 200) process.exitCode = 1
   else if (isOfOlderBuild(JSON.parse(applied.text))) {
     console.error(
-      `${statePath} was made by a build before the first release of Isola, is not read and was not changed: give this version a folder of its own (ISOLA_STATE=<folder> npm start), or move that one away.`,
+      `${statePath} was made by a build before the first release of Isola, is not read and was not changed: ` +
+        'give this version a folder of its own (ISOLA_STATE=<folder> npm start), or move that one away.',
     )
     process.exitCode = 2
   } else {

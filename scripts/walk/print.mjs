@@ -21,7 +21,8 @@ export function printWalks(walks, { json, paths }) {
   for (const [name, walk] of Object.entries(walks)) {
     console.log(
       `${titles[name]}\n  ${walk.files} files, ${walk.borders} borders, ${walk.lines} lines ` +
-        `(${walk.changes} changes of room, ${walk.pairs} pairs of rooms, ${walk.crossings} calls over a border, ${walk.functions} functions)\n`,
+        `(${walk.changes} changes of room, ${walk.pairs} pairs of rooms, ${walk.crossings} calls over a ` +
+        `border, ${walk.functions} functions)\n`,
     )
     console.log(rowOf(['room', 'files', 'borders', 'lines']))
     for (const { room, files, borders, lines } of walk.rooms)

@@ -161,7 +161,13 @@ export function withHarmless(
     if (name !== '*' && (!tool || destroys(tool) === true))
       throw invalidField(
         'harmless',
-        `"${headOf(name, 100)}" ${tool ? 'says itself that it destroys; allow_destructive of the policy lets it be called without asking' : 'is no tool that is approved'}.`,
+        `"${headOf(name, 100)}" ` +
+          `${
+            tool
+              ? 'says itself that it destroys; allow_destructive of the policy lets it be called ' +
+                'without asking'
+              : 'is no tool that is approved'
+          }.`,
       )
   }
   return items.map((item) =>

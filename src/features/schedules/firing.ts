@@ -106,7 +106,10 @@ function textOf(work: ScheduledWork, { checked }: Slot): string {
 
 /** Facts for the agent about its firing; they are no part of the task. */
 const aboutOf = ({ name, heartbeat }: ScheduleSpec, { slotMs, language, cause }: Slot): string =>
-  `This was begun by the ${cause ? 'subscription' : 'schedule'} ${JSON.stringify(name)}, ${cause ? `by the event ${cause.name}` : `due ${new Date(slotMs).toISOString()}`}. Nobody reads along: answer with what is to be told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.${language === undefined ? '' : ` Answer in the language ${language}, unless the task names another.`}`
+  `This was begun by the ${cause ? 'subscription' : 'schedule'} ${JSON.stringify(name)}, ` +
+  `${cause ? `by the event ${cause.name}` : `due ${new Date(slotMs).toISOString()}`}. Nobody reads along: ` +
+  'answer with what is to be ' +
+  `told${heartbeat ? ', or only NOTHING if there is nothing' : ''}.${language === undefined ? '' : ` Answer in the language ${language}, unless the task names another.`}`
 
 /** The event's payload as material, never as the task: its label says who can have written it. */
 const toMaterial = ({

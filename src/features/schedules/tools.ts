@@ -62,7 +62,8 @@ export function createScheduleTools(deps: ScheduleToolDeps): readonly ToolEntry[
   const create: Tool = {
     name: `${toolOwner}__create`,
     description:
-      'Propose a schedule: a task that is done by the clock from then on (remind me, every weekday at 9, every hour). The person sees it and decides. What it finds is in their notices.',
+      'Propose a schedule: a task that is done by the clock from then on (remind me, every weekday at 9, ' +
+      'every hour). The person sees it and decides. What it finds is in their notices.',
     inputSchema: createSchema,
     execute: (input, context) => answering(() => proposed(input, context, deps)),
   }

@@ -43,7 +43,8 @@ const shared = {
   state: z
     .enum(['ready', 'gated', 'installed', 'disabled'])
     .describe(
-      '`gated`: it requires what is not there. `installed`: it was never enabled. Only one that is `ready` is found and loaded.',
+      '`gated`: it requires what is not there. `installed`: it was never enabled. Only one that is `ready` ' +
+        'is found and loaded.',
     ),
   missing: z.array(text).describe('What it requires and is not there.'),
   tokens: z

@@ -10,7 +10,8 @@ export const neededMigration = '0001_isola.sql'
 const firstMigration = '0001_isola.sql'
 
 const ofOlderBuild =
-  'The database (DB) was made by a build before the first release of Isola, is not read and was not changed: give this ' +
+  'The database (DB) was made by a build before the first release of Isola, is not read and was not changed: ' +
+  'give this ' +
   'version a database of its own (docs/upgrading.md).'
 const message =
   'The database has no tables for this version. Locally run `npm start`, which makes them; for a deployment run ' +

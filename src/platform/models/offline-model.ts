@@ -56,7 +56,8 @@ function reviewOf(code: string): string {
 export const signature = '(Answered by the built-in offline model: fixed rules, no language model.)'
 
 const introduction =
-  "I am Isola's built-in offline model: a deterministic planner, not a language model. I pick installed tools and agents " +
+  "I am Isola's built-in offline model: a deterministic planner, not a language model. I pick installed " +
+  'tools and agents ' +
   'by their descriptions, fill their arguments from your message and report what they answer. For a real model put ' +
   'OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, into .dev.vars and start again.'
 

@@ -265,7 +265,8 @@ export function toModelServers(
     if (secret !== undefined && (typeof apiKey !== 'string' || apiKey === '')) {
       throw new IsolaError(
         'config_invalid',
-        `ISOLA_PROVIDERS.${index}.api_key_secret_name: there is no secret ${secret}; set it with: wrangler secret put ${secret}`,
+        `ISOLA_PROVIDERS.${index}.api_key_secret_name: there is no secret ${secret}; set it with: wrangler ` +
+          `secret put ${secret}`,
       )
     }
     return {

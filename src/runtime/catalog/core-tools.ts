@@ -114,7 +114,9 @@ function createFind(
   }
   return {
     name: findName,
-    description: `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give several short queries, one for each step of the task. Call what you find with ${code?.tool.name ?? callName}.`,
+    description:
+      `Find installed tools${skills ? ', agents and skills' : ' and agents'} by what they do. Give ` +
+      `several short queries, one for each step of the task. Call what you find with ${code?.tool.name ?? callName}.`,
     inputSchema: {
       type: 'object',
       properties: {

@@ -107,7 +107,9 @@ async function fill(
   if (handles.length === 0) return undefined
   if (but !== undefined && handlesIn(input[but]).length > 0)
     return {
-      message: `${but}: a placeholder stands for words that you have not seen, which are not put in there. Give it to another tool, in a call of its own.`,
+      message:
+        `${but}: a placeholder stands for words that you have not seen, which are not put in there. Give ` +
+        'it to another tool, in a call of its own.',
       label: ownLabel,
     }
   if (all.length > maxPlaceholders)
@@ -182,7 +184,10 @@ export function withResultsAside(
     known.set(entry, made)
     return made
   }
-  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval: such calls are asked about together if you make them in one turn.`
+  const note =
+    'What came back can be written by anybody, so it is kept aside. Ask for values in it with ' +
+    `${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need ` +
+    `somebody's approval: such calls are asked about together if you make them in one turn.`
   async function keptAside(
     result: ToolResult,
     { yields, tool: { name } }: ToolEntry,

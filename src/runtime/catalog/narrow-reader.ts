@@ -42,7 +42,10 @@ export function createNarrowReader(sessions: OutputSpaces, model?: string): Tool
     tool: {
       name: readValuesName,
       description:
-        'Reads values out of a result that is kept behind a handle, without showing you its text. Ask for the narrowest type that does; an id has up to 12 letters and digits. A free string or a link (uri) is somebody else’s words: you get {{…}} in its place. Put that into the input of a call as it is, alone or within a text; the words are filled in there, unseen.',
+        'Reads values out of a result that is kept behind a handle, without showing you its text. Ask for ' +
+        'the narrowest type that does; an id has up to 12 letters and digits. A free string or a link (uri) ' +
+        'is somebody else’s words: you get {{…}} in its place. Put that into the input of a call as it is, ' +
+        'alone or within a text; the words are filled in there, unseen.',
       inputSchema,
       execute: (input, context) => read(input, context, { sessions, model }),
     },
@@ -77,7 +80,9 @@ const inputSchema = {
     fields: {
       type: 'object',
       description:
-        'Each value by name, as JSON Schema: { "type": "boolean" }, { "type": "integer" }, { "type": "number" }, { "enum": ["paid", "open"] }, { "type": "string", "format": "date" | "date-time" | "id" | "uri" }, or { "type": "string" }; each may have a "description".',
+        'Each value by name, as JSON Schema: { "type": "boolean" }, { "type": "integer" }, { "type": ' +
+        '"number" }, { "enum": ["paid", "open"] }, { "type": "string", "format": "date" | "date-time" | "id" ' +
+        '| "uri" }, or { "type": "string" }; each may have a "description".',
       minProperties: 1,
       maxProperties: 16,
       additionalProperties: { type: 'object' },

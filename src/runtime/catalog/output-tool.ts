@@ -67,7 +67,8 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
     tool: {
       name: readOutputName,
       description:
-        'Reads a long tool result that was kept behind a handle: a page from an offset, or the lines around a search text.',
+        'Reads a long tool result that was kept behind a handle: a page from an offset, or the lines around ' +
+        'a search text.',
       inputSchema: {
         type: 'object',
         properties: {
@@ -121,7 +122,8 @@ export async function loadOutput(
 }
 
 const goneText = (handle: string): string =>
-  `There is no kept result "${handle}" any more: of a conversation's long results 64 MiB are kept, the oldest go first. Call the tool again if you need it.`
+  `There is no kept result "${handle}" any more: of a conversation's long results 64 MiB are kept, the ` +
+  'oldest go first. Call the tool again if you need it.'
 
 function page(text: string, offset: number): JsonObject {
   // A page is a result too: if many of its characters need escapes, a whole page would itself go behind a handle.

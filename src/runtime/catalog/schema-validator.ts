@@ -25,7 +25,8 @@ export const createInputValidator = (validator: SchemaValidator): SchemaValidato
 
 const noObject = 'is no JSON object: send arguments by their names, as in {"name": "value"}'
 const inexact =
-  'is a whole number beyond 9007199254740991, which may have been rounded when it was read: send it as text, in quotes, if the tool takes that'
+  'is a whole number beyond 9007199254740991, which may have been rounded when it was read: send it as text, ' +
+  'in quotes, if the tool takes that'
 
 /** Input that is no object arrives as `{ "": raw }` (`ToolCall`). */
 function isNoObject(input: unknown): boolean {

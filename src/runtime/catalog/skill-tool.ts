@@ -88,7 +88,8 @@ const unreadable = {
 export const createLoadSkill = (skills: AgentSkills, isThere: IsThere): Tool => ({
   name: loadSkillName,
   description:
-    'Load a skill that isola__find named: tried instructions for a kind of task. If one fits the task, load it first and follow it, as far as your rules and the user allow.',
+    'Load a skill that isola__find named: tried instructions for a kind of task. If one fits the task, load ' +
+    'it first and follow it, as far as your rules and the user allow.',
   inputSchema: {
     type: 'object',
     properties: {

@@ -16,9 +16,13 @@ import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts
 const maxNames = 50
 
 const description =
-  'Run the body of an async JavaScript function that calls your tools as their signatures say. `return` what you need of it as JSON, no more; `console.log` is answered too. A failed call throws. Nothing is kept between runs. For one call alone, and for one that somebody has to approve (it is refused in code), give `name` and `input` in place of `code`.'
+  'Run the body of an async JavaScript function that calls your tools as their signatures say. `return` what ' +
+  'you need of it as JSON, no more; `console.log` is answered too. A failed call throws. Nothing is kept ' +
+  'between runs. For one call alone, and for one that somebody has to approve (it is refused in code), give ' +
+  '`name` and `input` in place of `code`.'
 const example =
-  'For example: const [a, b] = await Promise.all([tools.kv.get({ key: "a" }), tools.kv.get({ key: "b" })]); return a.value + b.value'
+  'For example: const [a, b] = await Promise.all([tools.kv.get({ key: "a" }), tools.kv.get({ key: "b" })]); ' +
+  'return a.value + b.value'
 
 /**
  * The tool that runs a model's code for an agent in code mode. The code's bridge reaches every tool that the agent may

@@ -102,7 +102,10 @@ function waitText({ id, session }: RunView, pauses: readonly PauseView[]): strin
   const what = pauses
     .map(({ kind, tool, reached }) => reached?.message ?? `${kind} (${tool})`)
     .join(', ')
-  return `The run waits for someone: ${what}. Decide it with POST /api/sessions/${session}/runs/${id}/decisions, then ask isola__run_status with session ${session} and run ${id}.`
+  return (
+    `The run waits for someone: ${what}. Decide it with POST ` +
+    `/api/sessions/${session}/runs/${id}/decisions, then ask isola__run_status with session ${session} and run ${id}.`
+  )
 }
 
 const openText = ({ id, session, state }: RunView): string =>

@@ -37,8 +37,10 @@ type Waiting = Pick<Extract<Change, { readonly type: 'limit' }>, 'code' | 'messa
 /** How a run goes on that waits at a limit, or goes round in circles. */
 export const howToGoOn = ({ session, run }: RunPlace, { code, call }: Waiting): string =>
   code === 'loop_suspected'
-    ? `Let it go on with POST /api/sessions/${session}/runs/${run}/decisions {"call":"${call}","decision":"approve"} or \`isola approval approve ${session} ${call}\`; "deny" ends it.`
-    : `Raise it with POST /api/sessions/${session}/runs/${run}/limits or \`isola run raise ${session} ${run}\`: it goes on then.`
+    ? `Let it go on with POST /api/sessions/${session}/runs/${run}/decisions ` +
+      `{"call":"${call}","decision":"approve"} or \`isola approval approve ${session} ${call}\`; "deny" ends it.`
+    : `Raise it with POST /api/sessions/${session}/runs/${run}/limits or \`isola run raise ${session} ` +
+      `${run}\`: it goes on then.`
 
 /** The error of a run that has no answer to give; `undefined` for one that has. */
 export function faultOf(result: AgentResult): Error | undefined {

@@ -235,6 +235,8 @@ async function readAt(
 }
 
 function tooLarge(at: string): IsolaError {
-  const message = `${at}: with it the images that are given by address have more than ${maxInlineChars} characters as data URLs, each as often as it is named.`
+  const message =
+    `${at}: with it the images that are given by address have more than ${maxInlineChars} characters as ` +
+    'data URLs, each as often as it is named.'
   return new IsolaError('request_too_large', message, { param: at })
 }

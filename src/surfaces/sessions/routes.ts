@@ -179,7 +179,8 @@ export default [
       200: {
         is: 'Events.',
         events:
-          'Each has the kind as `event`, `<run>:<seq>` as `id`, and as `data` JSON with `type`, `data`, `seq`, `run`, `agent`, `trace` and `atMs`; `message_delta` has no id. The kinds are in docs/events.md.',
+          'Each has the kind as `event`, `<run>:<seq>` as `id`, and as `data` JSON with `type`, `data`, ' +
+          '`seq`, `run`, `agent`, `trace` and `atMs`; `message_delta` has no id. The kinds are in docs/events.md.',
       },
     },
     handle: (deps: EventsDeps, request) => followEvents(deps, request, request.query),

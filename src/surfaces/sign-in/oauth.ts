@@ -56,14 +56,24 @@ export function consentPage(consent: Consent): string {
     `<h1>Allow “<span class="name">${name}</span>” to use this Isola deployment?</h1>
 ${problem ? `<p class="note bad" role="alert">${escape(problem.message)}</p>` : ''}
 <p>${origin} Access goes to <span class="host">${escape(redirectHost)}</span>, for <span class="name">${escape(consent.resource)}</span>.</p>
-${isLoopback ? '<p class="note">That is a program on your own computer. Go on only if you just started to sign in from it.</p>' : ''}
+${
+  isLoopback
+    ? '<p class="note">That is a program on your own computer. Go on only if you just started to sign in ' +
+      'from it.</p>'
+    : ''
+}
 <form method="post" autocomplete="off">
 <input type="hidden" name="handle" value="${escape(consent.handle)}">
 <fieldset><legend>It will be able to do what you tick</legend>${consent.scopes.map((scope) => scopeRow(scope, consent)).join('')}</fieldset>
 <label for="key">Your Isola key</label>
 <input type="password" id="key" name="key" maxlength="500" autocomplete="off" spellcheck="false">
 <button class="go" name="decision" value="key">Allow</button>
-${upstreamHost === undefined ? '' : `<button name="decision" value="upstream">Allow and sign in with ${escape(upstreamHost)}</button>`}
+${
+  upstreamHost === undefined
+    ? ''
+    : '<button name="decision" value="upstream">Allow and sign in with ' +
+      `${escape(upstreamHost)}</button>`
+}
 <button name="decision" value="deny">Deny</button>
 </form>`,
   )

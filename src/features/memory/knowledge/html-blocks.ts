@@ -15,7 +15,8 @@ const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
 /** Where a block begins, and ends. */
 const parted = setOf(
-  'p div section article main aside header footer ul ol li dl dt dd table caption tr blockquote figure figcaption form pre hr address details summary',
+  'p div section article main aside header footer ul ol li dl dt dd table caption tr blockquote figure ' +
+    'figcaption form pre hr address details summary',
 )
 const isHeading = (name: string): boolean => /^h[1-6]$/.test(name)
 

@@ -62,7 +62,8 @@ export function createKnowledgeTools(deps: KnowledgeToolDeps) {
   const tool: Tool = {
     name,
     description:
-      'Search documents (handbooks, manuals, notes, papers) that were put here to be looked things up in. Gives passages with where each is: cite that.',
+      'Search documents (handbooks, manuals, notes, papers) that were put here to be looked things up in. ' +
+      'Gives passages with where each is: cite that.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -165,7 +165,8 @@ async function checkReplaced(
   const isStranger = (one: Label | undefined) => joinLabels([one]).integrity === 'stranger'
   if (there && isStranger(label) && !isStranger(there.label)) {
     const message =
-      'replaces: this conversation has read what a stranger can have written, and the note is no stranger’s. Add a note beside it.'
+      'replaces: this conversation has read what a stranger can have written, and the note is no stranger’s. ' +
+      'Add a note beside it.'
     throw new IsolaError('tool_failed', message, { param: 'replaces' })
   }
 }

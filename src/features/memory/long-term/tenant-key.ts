@@ -62,7 +62,8 @@ export function createTenantKey(deps: TenantKeyDeps): TenantKey {
     const value = await sealing.open({ ...kept, name }).catch((cause: unknown) => {
       if (errorCode(cause) !== 'config_invalid') throw cause
       const message =
-        'What is remembered is sealed under a key that is not here. Set ISOLA_MASTER_KEY_PREVIOUS to that key and run `isola secret rotate`.'
+        'What is remembered is sealed under a key that is not here. Set ISOLA_MASTER_KEY_PREVIOUS to that ' +
+        'key and run `isola secret rotate`.'
       throw new IsolaError('config_invalid', message, { cause })
     })
     if (!sealing.isCurrent(kept)) save(await sealing.seal(name, value))

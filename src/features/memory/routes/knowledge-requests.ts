@@ -56,7 +56,9 @@ export const putDocumentRequest = z.strictObject({
     .enum(['data', 'stranger'])
     .exactOptional()
     .describe(
-      '`data`: the caller’s own, or of somebody the caller trusts; `stranger`: somebody else’s text. Absent: `data` with a key; `stranger` with a token, whose program acts for somebody, and of a document that is named by an address.',
+      '`data`: the caller’s own, or of somebody the caller trusts; `stranger`: somebody else’s text. Absent: ' +
+        '`data` with a key; `stranger` with a token, whose program acts for somebody, and of a document that ' +
+        'is named by an address.',
     ),
   dryRun: z.boolean().describe('Says what would become of it.').exactOptional(),
 })

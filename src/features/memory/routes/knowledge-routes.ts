@@ -70,7 +70,8 @@ export default [
   route('POST /api/knowledge', {
     roles: talkers,
     summary:
-      'Puts a document: cut into passages and indexed. The same again changes nothing; another text under its name takes its place.',
+      'Puts a document: cut into passages and indexed. The same again changes nothing; another text under ' +
+      'its name takes its place.',
     body: putDocumentRequest,
     replies: {
       200: {
@@ -217,6 +218,7 @@ const toCited = (one: FoundPassage) => ({ ...one, cite: citationOf(one) })
 function refusePdf({ raw }: RequestContext): void {
   if (!/^application\/pdf\b/i.test(raw.headers.get('content-type') ?? '')) return
   const message =
-    'A PDF is read by the command: isola knowledge add <file>.pdf. Or send its texts by page: {"type":"pages","pages":[…]}.'
+    'A PDF is read by the command: isola knowledge add <file>.pdf. Or send its texts by page: ' +
+    '{"type":"pages","pages":[…]}.'
   throw new IsolaError('request_unsupported_media_type', message, { param: 'content-type' })
 }

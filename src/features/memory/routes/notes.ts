@@ -86,7 +86,9 @@ export async function forgetQuotes(
 
 function stillBusy(sessions: readonly string[]): IsolaError {
   const cancels = sessions.map((session) => `isola session cancel ${session}`).join(', ')
-  const message = `A run is not over, or waits for somebody, in ${sessions.join(', ')}: what it was told cannot be taken out before its end. Wait for it or cancel it (${cancels}), and ask again. The note is kept until then.`
+  const message =
+    `A run is not over, or waits for somebody, in ${sessions.join(', ')}: what it was told cannot be ` +
+    `taken out before its end. Wait for it or cancel it (${cancels}), and ask again. The note is kept until then.`
   return new IsolaError('request_conflict', message)
 }
 

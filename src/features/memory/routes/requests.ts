@@ -44,7 +44,8 @@ export const forgetNoteQuery = noteQuery.extend({
   everywhere: z
     .literal('true')
     .describe(
-      'Also where one’s conversations quote it. Some at a time: while there is `next`, send it as `after`; the note goes last.',
+      'Also where one’s conversations quote it. Some at a time: while there is `next`, send it as `after`; ' +
+        'the note goes last.',
     )
     .optional(),
   after: id.optional(),

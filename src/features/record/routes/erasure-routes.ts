@@ -85,7 +85,9 @@ function refuseProgram({ caller: { token, agents } }: RequestContext): void {
   }
   // Programs get keys for a few agents: such a key may not end a person's memory, agents and sessions.
   if (agents) {
-    const message = `This key may talk to ${agents.join(', ')} alone, and erases nobody: ask an operator (POST /api/operator/erasures).`
+    const message =
+      `This key may talk to ${agents.join(', ')} alone, and erases nobody: ask an operator (POST ` +
+      '/api/operator/erasures).'
     throw new IsolaError('request_forbidden', message)
   }
 }

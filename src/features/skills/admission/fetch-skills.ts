@@ -65,7 +65,11 @@ export function createFetchSkills({ fetchArchive, readArchive }: FetchSkillsDeps
     const there = index.entries.map(({ name }) => name)
     if (named.length === 0)
       throw refusedSkill(
-        `The index has ${only.length === 0 ? 'no skill that can be read' : `none of these; it has ${there.join(', ').slice(0, 2_000)}`}.`,
+        `The index has ${
+          only.length === 0
+            ? 'no skill that can be read'
+            : 'none of these; it has ' + `${there.join(', ').slice(0, 2_000)}`
+        }.`,
       )
     if (named.length > maxEntries)
       throw refusedSkill(

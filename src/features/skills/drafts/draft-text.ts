@@ -82,7 +82,10 @@ function whatIsWrong({ name, description, instructions, files }: GivenSkill): st
     return 'description: must be one line, without characters that nobody can see.'
   if (instructions === '') return 'instructions: are empty. Say step by step how the task is done.'
   if (instructions.length > maxInstructionsChars)
-    return `instructions: have ${instructions.length} characters; ${maxInstructionsChars} are the most. Put details into files.`
+    return (
+      `instructions: have ${instructions.length} characters; ${maxInstructionsChars} are the most. Put ` +
+      'details into files.'
+    )
   if (paths.length > maxFiles) return `files: ${maxFiles} are the most.`
   if (badPath !== undefined)
     return 'files: a path must be letters, digits, dots, hyphens and underscores, such as references/fields.md.'

@@ -106,10 +106,14 @@ function finishReasonOf(
     throw new IsolaError('model_unavailable', message, { detail, transient: true })
   }
   if (meaning === 'tool_calls') {
-    const message = `The model service ended its reply for a call (finish_reason "${shown}") and sent none: it is not taken for a complete one.`
+    const message =
+      `The model service ended its reply for a call (finish_reason "${shown}") and sent none: it is not ` +
+      'taken for a complete one.'
     throw new IsolaError('model_invalid_reply', message, { detail })
   }
-  const message = `The model service ended its reply with a reason that is not known here (finish_reason "${shown}"): it is not taken for a complete one.`
+  const message =
+    `The model service ended its reply with a reason that is not known here (finish_reason "${shown}"): ` +
+    'it is not taken for a complete one.'
   throw new IsolaError('model_invalid_reply', message, { detail })
 }
 

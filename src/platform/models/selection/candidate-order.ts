@@ -142,7 +142,10 @@ function notCapable(candidates: readonly ModelCandidate[], needs: ModelNeeds): I
 
 function noSuchModel({ provider, model }: ModelCandidate): IsolaError {
   const name = `${provider}/${model}`.slice(0, 200)
-  const message = `There is no agent or model "${model.slice(0, 200)}" that is known here, and a cost limit is in force: a model that is not listed needs a price. GET /v1/models lists them; an operator gives a price in ISOLA_PRICES: {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}.`
+  const message =
+    `There is no agent or model "${model.slice(0, 200)}" that is known here, and a cost limit is in ` +
+    'force: a model that is not listed needs a price. GET /v1/models lists them; an operator gives a price ' +
+    `in ISOLA_PRICES: {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}.`
   return new IsolaError('model_not_found', message)
 }
 
@@ -151,6 +154,9 @@ function priceUnknown(candidates: readonly ModelCandidate[]): IsolaError {
   const [name = ''] = names
   return new IsolaError(
     'model_price_unknown',
-    `A cost limit is in force and no price is known of ${names.join(', ')}: it is not asked. Give its price in ISOLA_PRICES (0 if it costs nothing): {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}, use a model that has one, or take the limit away.`,
+    `A cost limit is in force and no price is known of ${names.join(', ')}: it is not asked. Give its price ` +
+      'in ISOLA_PRICES (0 if it costs nothing): ' +
+      `{"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}, use a model that has one, or take ` +
+      'the limit away.',
   )
 }

@@ -140,7 +140,8 @@ function notConfigured(name: string | undefined): IsolaError {
   const asked = name ? `No provider serves the model ${name}` : 'No model is configured'
   return new IsolaError(
     'model_not_configured',
-    `${asked}. Set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, or ISOLA_PROVIDERS, as secrets or vars, or add the AI binding.`,
+    `${asked}. Set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, or ISOLA_PROVIDERS, as secrets or ` +
+      'vars, or add the AI binding.',
   )
 }
 

@@ -125,7 +125,10 @@ const takenOver = 'It has what the plugin before it kept under this id.'
 
 /** The stored values of a removed plugin belong to the principal that brought it. */
 function kept(id: string): IsolaError {
-  const message = `id: "${id}" was somebody else's, and what it kept is still there. Choose another id in plugin.yaml; or an operator takes that away (isola plugin remove ${id} --purge), or adds this one with it (--take-over, takeOver: true).`
+  const message =
+    `id: "${id}" was somebody else's, and what it kept is still there. Choose another id in plugin.yaml; ` +
+    `or an operator takes that away (isola plugin remove ${id} --purge), or adds this one with it ` +
+    '(--take-over, takeOver: true).'
   return new IsolaError('request_conflict', message, { param: 'id' })
 }
 
@@ -139,7 +142,9 @@ function refuseOtherContent(
   const taken = new Set(numbers.map((one) => one.version))
   throw new IsolaError(
     'request_conflict',
-    `version: ${version} of "${id}" was installed with another content. Set version in plugin.yaml to ${nextFree(version, taken)}, or add it with --replace (replace: true) if ${version} is to mean this from now on.`,
+    `version: ${version} of "${id}" was installed with another content. Set version in plugin.yaml to ` +
+      `${nextFree(version, taken)}, or add it with --replace (replace: true) if ${version} is to mean this ` +
+      'from now on.',
     { param: 'version' },
   )
 }
@@ -156,7 +161,8 @@ function refuseDowngrade({ version }: NewPluginVersion, before: PluginRow): void
   if (compareVersions(version, before.version) >= 0) return
   throw new IsolaError(
     'request_conflict',
-    `version: ${version} is older than ${before.version}, which is installed. Add it with allowDowngrade if you mean it, or roll back.`,
+    `version: ${version} is older than ${before.version}, which is installed. Add it with allowDowngrade if ` +
+      'you mean it, or roll back.',
     { param: 'version' },
   )
 }

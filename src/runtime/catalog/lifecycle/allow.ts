@@ -150,7 +150,9 @@ export function installed(situation: Situation): PluginRow {
 }
 
 export function changed(param: string, { id }: PluginRow): IsolaError {
-  const message = `${param}: is not what "${id}" asks for now. Look again (isola plugin show ${id}) and grant what you see.`
+  const message =
+    `${param}: is not what "${id}" asks for now. Look again (isola plugin show ${id}) and grant ` +
+    'what you see.'
   return new IsolaError('request_conflict', message, { param })
 }
 

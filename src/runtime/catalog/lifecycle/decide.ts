@@ -50,7 +50,9 @@ function refuseTaken(
 
 /** Refuses an id that an agent has: every run of that agent would get the new plugin in its place. */
 function agentHas(id: string): IsolaError {
-  const message = `id: "${id}" is that of an agent (isola agent show ${id}), which it would displace. Choose another id, or have the agent deleted: isola agent delete ${id}`
+  const message =
+    `id: "${id}" is that of an agent (isola agent show ${id}), which it would displace. Choose another ` +
+    `id, or have the agent deleted: isola agent delete ${id}`
   return new IsolaError('request_conflict', message, { param: 'id' })
 }
 

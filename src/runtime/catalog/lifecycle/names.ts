@@ -232,7 +232,8 @@ interface NamesThere {
 export function checkSkillName(name: string, { bundled, installed, isMeant }: NamesThere): void {
   if (!isSkillName(name))
     throw skillCollision(
-      `${JSON.stringify(name)} is no name for a skill here: lowercase letters (a to z), digits and single hyphens between them, 64 at most`,
+      `${JSON.stringify(name)} is no name for a skill here: lowercase letters (a to z), digits and single ` +
+        'hyphens between them, 64 at most',
     )
   if (isReserved(name)) throw skillCollision(`"${name}" is reserved for Isola itself`)
   if (bundled.includes(name))

@@ -114,7 +114,9 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   claims: (change) => (startsOne.has(change.do) ? (idOf(change) ?? '') : undefined),
   refuse(id, { row }) {
     if (row === undefined || row.state === 'removed' || row.tier === 'builtin') return
-    const message = `id: "${id}" is that of a plugin (${row.state}), which it would displace. Choose another id, or take the plugin away: isola plugin remove ${id}`
+    const message =
+      `id: "${id}" is that of a plugin (${row.state}), which it would displace. Choose another id, or ` +
+      `take the plugin away: isola plugin remove ${id}`
     throw new IsolaError('request_conflict', message, { param: 'id' })
   },
   decide: (change, now) => (isOfPlugin(change) ? decidePlugin(deps, change, now) : undefined),

@@ -12,7 +12,9 @@ export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'>
   kind: 'mcp',
   refuse(id, { isServer }) {
     if (!isServer) return
-    const message = `id: "${id}" is that of a remote MCP server, which it would displace. Choose another id in plugin.yaml, or take the server away: isola mcp remove ${id}`
+    const message =
+      `id: "${id}" is that of a remote MCP server, which it would displace. Choose another id in ` +
+      `plugin.yaml, or take the server away: isola mcp remove ${id}`
     throw new IsolaError('request_conflict', message, { param: 'id' })
   },
   claims(change) {
@@ -92,7 +94,9 @@ function setNetwork({ allow, deny, elsewhere }: NetworkChange, now: Generation):
   for (const [index, host] of allow.entries()) refuseUnreachable(host, index)
   const hosts = [...new Set([...network.hosts, ...allow])].filter((host) => !deny.includes(host))
   if (hosts.length > maxOpenHosts) {
-    const message = `allow: there would be ${hosts.length} hosts, and ${maxOpenHosts} may be open. Close some (isola http deny), or open a domain: *.example.com`
+    const message =
+      `allow: there would be ${hosts.length} hosts, and ${maxOpenHosts} may be open. Close some (isola ` +
+      'http deny), or open a domain: *.example.com'
     throw new IsolaError('request_invalid', message, { param: 'allow' })
   }
   const next = { hosts: hosts.toSorted(), elsewhere: elsewhere ?? network.elsewhere }
@@ -107,6 +111,8 @@ function setNetwork({ allow, deny, elsewhere }: NetworkChange, now: Generation):
 function refuseUnreachable(host: string, index: number): void {
   if (isReachableHost(host)) return
   const param = `allow[${index}]`
-  const message = `${param}: ${host} is not public: no call reaches a private address, or a name of a machine's own network, whatever is open.`
+  const message =
+    `${param}: ${host} is not public: no call reaches a private address, or a name of a machine's own ` +
+    'network, whatever is open.'
   throw new IsolaError('request_invalid', message, { param })
 }

@@ -36,12 +36,15 @@ export function checkQuota(
   const maxAdds = quota.maxAddsPerHour * times
   if (adds >= maxAdds) {
     const retryAfterMs = Math.max(0, (firstAddAtMs ?? nowMs) + hourMs - nowMs)
-    const message = `${who} may add ${maxAdds} versions of plugins in an hour, and you have. Try again in ${Math.ceil(retryAfterMs / 60_000)} minutes, or have an operator ${raise('ISOLA_AUTHOR_ADDS_PER_HOUR')}.`
+    const message =
+      `${who} may add ${maxAdds} versions of plugins in an hour, and you have. Try again in ` +
+      `${Math.ceil(retryAfterMs / 60_000)} minutes, or have an operator ${raise('ISOLA_AUTHOR_ADDS_PER_HOUR')}.`
     throw new IsolaError('request_rate_limited', capital(message), { retryAfterMs })
   }
   if (isKept) return
   const way = (setting: string) =>
-    `A version counts until nobody can need it any more (ISOLA_KEEP_VERSIONS_DAYS). Wait for that, have an operator add this one, or ${raise(setting)}.`
+    'A version counts until nobody can need it any more (ISOLA_KEEP_VERSIONS_DAYS). Wait for that, have an ' +
+    `operator add this one, or ${raise(setting)}.`
   const maxVersions = quota.maxVersions * times
   if (versions >= maxVersions) {
     const message = `${who} may have ${maxVersions} versions of plugins kept, and you have ${versions}.`
@@ -49,7 +52,9 @@ export function checkQuota(
   }
   const maxBytes = quota.maxBytes * times
   if (bytes + sizeBytes > maxBytes) {
-    const message = `${who} may have ${maxBytes / mib} MiB of bundles kept, and with this one you would have ${((bytes + sizeBytes) / mib).toFixed(1)} MiB.`
+    const message =
+      `${who} may have ${maxBytes / mib} MiB of bundles kept, and with this one you would have ` +
+      `${((bytes + sizeBytes) / mib).toFixed(1)} MiB.`
     throw full(`${capital(message)} ${way('ISOLA_AUTHOR_MIB')}`)
   }
 }

@@ -11,7 +11,9 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   const row = installed(situation)
   const pin = await findEarlier(store, row)
   if (!pin) {
-    const message = `"${row.id}" was never enabled in another version, or what it was allowed was taken back since: add that version and grant it.`
+    const message =
+      `"${row.id}" was never enabled in another version, or what it was allowed was taken back since: ` +
+      'add that version and grant it.'
     throw new IsolaError('request_conflict', message)
   }
   const manifestOf = await manifestsOf(store, [[row, pin]])
@@ -49,7 +51,9 @@ async function manifestsOf(
 }
 
 function notKept({ id, version }: PluginPin): IsolaError {
-  const message = `Version ${version} of "${id}" is not kept any more, since it was not in force for so long (ISOLA_KEEP_VERSIONS_DAYS). Add it again: isola plugin add <folder> --allow-downgrade`
+  const message =
+    `Version ${version} of "${id}" is not kept any more, since it was not in force for so long ` +
+    '(ISOLA_KEEP_VERSIONS_DAYS). Add it again: isola plugin add <folder> --allow-downgrade'
   return new IsolaError('request_conflict', message)
 }
 

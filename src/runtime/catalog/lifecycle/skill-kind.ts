@@ -126,7 +126,8 @@ async function add(
     return {
       ...arrives,
       notes: [
-        `"${name}" is enabled in another version, which goes on until an operator takes this one: isola skill update ${name} ${hash.slice(0, 12)}`,
+        `"${name}" is enabled in another version, which goes on until an operator takes this one: isola ` +
+          `skill update ${name} ${hash.slice(0, 12)}`,
       ],
     }
   const arrived = {

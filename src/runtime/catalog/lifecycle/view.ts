@@ -131,9 +131,12 @@ function isolateNote(
     return [`Its code has an isolate of its own for each session tree: each costs ${price}.`]
   return sharesIsolate(id)
     ? [
-        `All principals share one isolate of its code, which costs ${price}: what it keeps in globals, all of them meet.`,
+        `All principals share one isolate of its code, which costs ${price}: what it keeps in globals, all ` +
+          'of them meet.',
       ]
     : [
-        `Its code has an isolate of its own for each principal: each costs ${price}. ISOLA_SHARED_ISOLATES=${id} makes it one for all of them, and what it keeps in globals then goes from one to the other.`,
+        `Its code has an isolate of its own for each principal: each costs ${price}. ` +
+          `ISOLA_SHARED_ISOLATES=${id} makes it one for all of them, and what it keeps in globals then goes ` +
+          'from one to the other.',
       ]
 }

@@ -137,7 +137,9 @@ export function createRecordPlaces(database: Database): readonly ErasurePlace[] 
       const changed = rows.flatMap((row) => erasedRow(row, person) ?? [])
       for (let at = 0; at < changed.length; at += writtenAtOnce) {
         const some = changed.slice(at, at + writtenAtOnce).map(({ id, principal, told }) => {
-          const sql = `UPDATE ${name} SET (principal, ${column}, erased) = (?2, ?3, coalesce(erased || ' ', '') || ?4) WHERE id = ?1`
+          const sql =
+            `UPDATE ${name} SET (principal, ${column}, erased) = (?2, ?3, coalesce(erased || ' ', '') || ` +
+            '?4) WHERE id = ?1'
           return database.prepare(sql).bind(id, principal, told, person.pseudonym)
         })
         await reached(() => database.batch(some))
