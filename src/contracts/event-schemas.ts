@@ -358,7 +358,7 @@ export const eventSchemas = {
     call,
     tool: text,
     reason: text.describe(
-      '`denied_by_rule`, `not_in_allow_list`, `host_not_allowed`, `destructive`, ' +
+      '`denied_by_rule`, `not_in_allow_list`, `host_not_allowed`, `destructive`, `label`, ' +
         '`over_rate`; `policy_unknown` and `rate_unknown` where it could not be asked',
     ),
     rule: text,
