@@ -7,11 +7,14 @@ import { switches } from '../switches/all.mjs'
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** Every text that is ours: recorded replies, lists of names and generated files cite nothing. */
-const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
+const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
   .split('\n')
+  .filter((path) => existsSync(join(root, path)))
+
+/** Every text that is ours: recorded replies, lists of names and generated files cite nothing. */
+const files = tracked
   .filter((path) => /\.(ts|mjs|md|toml|sql)$/.test(path) && !/fixtures|\.d\.ts$/.test(path))
-  .filter((path) => existsSync(join(root, path)) && path !== 'test/unit/citations.test.ts')
+  .filter((path) => path !== 'test/unit/citations.test.ts')
 
 const all = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, found = '']) => found)
@@ -55,6 +58,25 @@ function dangling(text: string): string[] {
     for (const [id] of list!.matchAll(/[TFG]\d+/g))
       if (!targets[page as 'docs/security.md'].has(id)) found.push(`${page} ${id}`)
   return found
+}
+
+/**
+ * The files and folders that a page names in backticks and that the repository does not have. The
+ * README of a room may name a file from any folder of the room; each page may name it from `src/` or
+ * from the root.
+ */
+function missingFiles(text: string, room?: string): string[] {
+  const names = all(text, /`([\w.*/-]+\.(?:ts|mjs|sql)|[\w./-]+\/)`/g)
+  return names.filter((name) => {
+    // Git has no generated file and no packed one. A page of docs also names files that its reader writes; their names
+    // have no folder or a pattern.
+    const isOfReader = room === undefined && !/^\w[\w/.-]*\/[\w.-]+$/.test(name)
+    if (/\.gen|^packed\//.test(name) || isOfReader) return false
+    const pattern = name.replaceAll('.', '\\.').replaceAll('*', '[^/]*').replace(/\/$/, '/.*')
+    const within = room === undefined ? '(?:src/)?' : `(?:(?:src/)?|${room}/(?:.*/)?)`
+    const path = new RegExp(`^${within}${pattern}$`)
+    return !tracked.some((file) => path.test(file))
+  })
 }
 
 /** The ids that a test's name or a switch begins with, and that stand on no page. */
@@ -134,5 +156,31 @@ describe('a citation', () => {
           .map((link) => `${path}: ${link}`),
       )
     expect(broken).toEqual([])
+  })
+
+  it.each([
+    ['`address.ts`, `gone.ts`', 'src/platform/outbound', ['address.ts', 'gone.ts']],
+    ['`send.ts`, `platform/outbound/send.ts`, `compose.ts`', 'src/platform/outbound', []],
+    ['`storage/todo.ts`, `todo.ts`, `log-*.ts`, `upkeep/`', 'src/runtime/session', []],
+    ['`todo/storage.ts`, `nothing-*.ts`, `gone/`', 'src/runtime/session', 3],
+    ['`scripts/words.mjs`, `src/bundled.gen.ts`', 'src/runtime/session', []],
+    ['`runtime/kernel/gates.ts`, `test/unit/agent.test.ts`', undefined, []],
+    ['`main.ts`, `runtime/kernel/gone.ts`', undefined, ['runtime/kernel/gone.ts']],
+  ])('of a file in %j (of %s) is told where the file is not there', (text, room, expected) => {
+    const found = missingFiles(text, room)
+    expect(typeof expected === 'number' ? found.length : found).toEqual(expected)
+  })
+
+  it('of a file or a folder in a README of a room, or in a page of docs, is there', () => {
+    const pages = files.filter((path) => /^docs\/[^/]+\.md$/.test(path))
+    const rooms = files.filter((path) => /^src\/.+\/README\.md$/.test(path))
+    const missing = [
+      ...pages.flatMap((path) => missingFiles(read(path)).map((name) => `${path}: ${name}`)),
+      ...rooms.flatMap((path) =>
+        missingFiles(read(path), dirname(path)).map((name) => `${path}: ${name}`),
+      ),
+    ]
+    expect(rooms.length).toBeGreaterThan(20)
+    expect(missing).toEqual([])
   })
 })
