@@ -83,7 +83,7 @@ async function run(context: Logging) {
   const path = logPath(env)
   if (!existsSync(path) && !values.follow)
     throw new Error(
-      `No server has said anything in ${path}: start one with \`npm start\`, or name its ISOLA_STATE.`,
+      `${path} has no warnings and no errors: no server ran there, or all went well. ISOLA_STATE names another folder.`,
     )
   return ofThisMachine(context, path, Number(tail))
 }
