@@ -67,7 +67,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     const { maxWaitMs = maxRetryAfterMs } = call
     const { timeoutMs = defaultTimeoutMs } = request.parameters
     const service = serviceOf(id, baseUrl, model)
-    const watch = watchCall({ sleep, signal: call.signal, timeoutMs, idleMs })
+    const watch = watchCall({ sleep, after: call.after, signal: call.signal, timeoutMs, idleMs })
     const toFailure = (error: unknown): IsolaError => toModelError(error, apiKey, model)
 
     async function tryRepeatedly(): Promise<Assembled> {
