@@ -2,15 +2,15 @@ import type * as z from 'zod'
 import type { limitReached } from './event-fields.ts'
 import type { PlatformAmounts, PlatformUnit } from './platform.ts'
 
-const unitsOf = (...of: readonly PlatformAmounts[]) =>
-  [...new Set(of.flatMap((amounts) => Object.keys(amounts)))] as readonly PlatformUnit[]
-
-export const plusPlatform = (a: PlatformAmounts = {}, b: PlatformAmounts = {}): PlatformAmounts =>
-  Object.fromEntries(
-    unitsOf(a, b)
-      .map((unit) => [unit, (a[unit] ?? 0) + (b[unit] ?? 0)] as const)
-      .filter(([, sum]) => sum !== 0),
-  )
+/** A sum of zero is left out. It runs several times for each row that a run writes. */
+export function plusPlatform(a: PlatformAmounts = {}, b: PlatformAmounts = {}): PlatformAmounts {
+  const sums: Partial<Record<PlatformUnit, number>> = {}
+  for (const unit of Object.keys({ ...a, ...b }) as PlatformUnit[]) {
+    const sum = (a[unit] ?? 0) + (b[unit] ?? 0)
+    if (sum !== 0) sums[unit] = sum
+  }
+  return sums
+}
 
 /**
  * The most that a run may spend. All of it is for the whole subtree below the run.

@@ -116,9 +116,14 @@ export interface ModelEstimate {
   readonly costNanoUsd: number
 }
 
+/** Calls `due` after so many milliseconds, which must not throw. @returns Calls it off. */
+export type After = (ms: number, due: () => void) => () => void
+
 /** How the caller of a model reads along, stops it, and is asked before anything is sent again. */
 export interface ModelCallOptions {
   readonly signal: AbortSignal
+  /** The timer of the run. Without it the provider sets its own. */
+  readonly after?: After | undefined
   /** No reader follows the reply: the provider may take the answer in one piece, which is cheaper. */
   readonly isUnwatched?: boolean
   /** The headers of the next request: each request is a span of its own. */

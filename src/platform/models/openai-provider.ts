@@ -3,13 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Send } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import {
-  reservationFor,
-  type TokenEstimator,
-  defaultTimeoutMs,
-  type BackendCall,
-  type ModelBackend,
-} from './estimate.ts'
+import { reservationFor, type TokenEstimator, defaultTimeoutMs, type BackendCall, type ModelBackend } from './estimate.ts'
 import { watchCall, requestOnce, type Translate } from './openai/request-once.ts'
 import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
@@ -70,7 +64,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     const { maxWaitMs = maxRetryAfterMs } = call
     const { timeoutMs = defaultTimeoutMs } = request.parameters
     const service = serviceOf(id, baseUrl, model)
-    const watch = watchCall({ sleep, signal: call.signal, timeoutMs, idleMs })
+    const watch = watchCall({ sleep, after: call.after, signal: call.signal, timeoutMs, idleMs })
     const toFailure = (error: unknown): IsolaError => toModelError(error, apiKey, model)
 
     async function tryRepeatedly(): Promise<Assembled> {

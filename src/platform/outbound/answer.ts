@@ -27,6 +27,9 @@ export function watchedBody(text: string): WatchedBody {
   return { body: readable, isTaken: () => isTaken }
 }
 
+/** A reason that nothing reads: without one an error is made, with its stack. */
+const isOver = 'It is over.'
+
 /** As a person reads it. */
 export const sizeText = (sizeBytes: number): string => `${sizeBytes / 1_048_576} MiB`
 
@@ -70,7 +73,7 @@ export function startDeadline(
     signal: signal ? AbortSignal.any([over.signal, signal]) : over.signal,
     within: (work) => Promise.race([work, late]),
     problem: (cause) => (over.signal.aborted ? tooLate() : aborted(cause)),
-    end: () => done.abort(),
+    end: () => done.abort(isOver),
   }
 }
 
@@ -216,7 +219,7 @@ async function readStart(
     sizeBytes += part.length
     text += decoder.decode(part, { stream: true })
   }
-  isRead.abort()
+  isRead.abort(isOver)
   cancel()
   return text
 }

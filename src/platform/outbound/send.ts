@@ -1,13 +1,4 @@
-import {
-  type OutboundHop,
-  type Redaction,
-  OutboundError,
-  type Carrier,
-  type OutboundReport,
-  type OutboundRequest,
-  type OutboundRules,
-  type Send,
-} from '#contracts/outbound.ts'
+import { type OutboundHop, type Redaction, OutboundError, type Carrier, type OutboundReport, type OutboundRequest, type OutboundRules, type Send } from '#contracts/outbound.ts'
 import { defined } from '#contracts/defined.ts'
 import { isReachable, unreachableText, isOutside, isPublicHost } from './types.ts'
 import { isOfThisMachine } from '#contracts/destination.ts'
@@ -55,9 +46,9 @@ const notHttps = ({ protocol }: URL) =>
   )
 
 function parseUrl(text: string, from: URL | undefined): URL {
-  if (typeof text !== 'string' || text.length > 8_192 || !URL.canParse(text, from?.href))
-    throw refused('what is not a URL')
-  const url = new URL(text, from?.href)
+  const isText = typeof text === 'string' && text.length <= 8_192
+  const url = isText ? URL.parse(text, from?.href) : null
+  if (url === null) throw refused('what is not a URL')
   if (url.protocol === 'https:' || url.protocol === 'http:') return url
   throw notHttps(url)
 }
@@ -138,6 +129,8 @@ export interface SendDeps {
 
 /** One request on its way, from hop to hop. */
 interface Sending extends SendDeps {
+  /** The address that an operator set, parsed; it is the same for call after call. */
+  readonly ofSetting: (address: string) => URL
   readonly rules: OutboundRules
   readonly deadline: Deadline
 }
@@ -148,12 +141,15 @@ interface Sending extends SendDeps {
  * returns.
  */
 export function createSend(deps: SendDeps): Send {
+  let last: { readonly text: string; readonly url: URL } | undefined
+  const ofSetting = (text: string): URL =>
+    (last = last?.text === text ? last : { text, url: parseUrl(text, undefined) }).url
   return async (request, rules) => {
     const { maxBytes, toError = asItIs } = rules
     const { sleep } = deps
     const deadline = startDeadline(rules.timeoutMs, { sleep, signal: request.signal ?? undefined })
     try {
-      const arrived = await follow(request, { ...deps, rules, deadline })
+      const arrived = await follow(request, { ...deps, ofSetting, rules, deadline })
       return createAnswer({ ...arrived, maxBytes, deadline, sleep, toError })
     } catch (error) {
       deadline.end()
@@ -201,14 +197,16 @@ interface Target {
 
 /** Applies the rules for all requests, then the caller's own. Reports each refusal. */
 function allow({ text, method, from }: Target, sending: Sending): URL | Promise<URL> {
-  const { rules, isDevelopment } = sending
+  const { rules, isDevelopment, ofSetting } = sending
   const refuse = (error: unknown): never => {
     const host = URL.canParse(text, from?.href) ? new URL(text, from?.href).hostname : ''
     rules.onHop?.({ host, method, status: 0, refused: true })
     throw error
   }
   try {
-    const url = checkAddress(text, { isDevelopment, from, operator: rules.operator })
+    const { operator } = rules
+    const isSetting = operator === text && from === undefined
+    const url = isSetting ? ofSetting(text) : checkAddress(text, { isDevelopment, from, operator })
     if (!rules.check && !rules.openHosts) return url
     return checkHop({ url, method, from }, rules).then(() => url, refuse)
   } catch (error) {

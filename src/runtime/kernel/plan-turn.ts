@@ -35,6 +35,7 @@ export async function planTurn(segment: RunSegment, open: OpenTurn): Promise<voi
   const generate = createGenerate({
     models: parts.models,
     clock: parts.clock,
+    after: segment.deadlines.after,
     ledger,
     signal,
     emit: (event) => void draft.events.push(stamp(event)),

@@ -54,3 +54,34 @@ it('a deadline comes after its time also if the clock is set back meanwhile', as
   await new Promise((resolve) => setTimeout(resolve, 0))
   expect(hasCome).toBe(true)
 })
+
+it('a short run sets one timer, whatever deadlines its calls have, and a long run misses none', async () => {
+  const { clock, sleeping, advance } = counted()
+  let timers = 0
+  const sleep: typeof clock.sleep = (ms, signal) => ((timers += 1), clock.sleep(ms, signal))
+  const deadlines = createDeadlines({ ...clock, sleep })
+  const come: string[] = []
+  deadlines.after(900_000, () => come.push('run'))
+  for (let calls = 0; calls < 10; calls += 1) deadlines.after(7_500, () => come.push('look'))()
+  deadlines.after(60_000, () => come.push('call'))
+  expect(timers).toBe(1)
+  await advance(5_000)
+  expect(sleeping()).toBe(1)
+  await advance(55_000)
+  expect(come).toEqual(['call'])
+  await advance(840_000)
+  expect(come).toEqual(['call', 'run'])
+})
+
+it('a clock that is set back makes no later deadline wait longer', async () => {
+  let nowMs = 3_600_000
+  let wake = () => {}
+  const waits: number[] = []
+  const sleep = (ms: number) => (waits.push(ms), new Promise<void>((resolve) => (wake = resolve)))
+  const deadlines = createDeadlines({ nowMs: () => nowMs, sleep })
+  deadlines.after(60_000, () => {})
+  nowMs = 0
+  wake()
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  expect(waits).toEqual([5_000, 55_000])
+})

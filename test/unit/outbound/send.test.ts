@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { OutboundError, type Carrier } from '#contracts/outbound.ts'
 import { createFakeClock } from '../../fakes/kernel.ts'
 import { outboundOver, sendOver } from '../../fakes/outbound.ts'
@@ -130,5 +130,26 @@ describe('an answer', () => {
     const answer = await sendOver(network)({ url: 'https://a.example/' }, rules)
     const { headers } = await answer.toResponse()
     expect([headers.get('content-encoding'), headers.has('content-length')]).toEqual([left, false])
+  })
+})
+
+describe('the address that an operator set', () => {
+  it('is parsed once, however often it is asked, and is each setting its own', async () => {
+    const parse = vi.spyOn(URL, 'parse')
+    const asked: string[] = []
+    const send = sendOver(async (url) => {
+      asked.push(url)
+      return new Response('ok')
+    })
+    const ask = (url: string) => send({ url }, { ...rules, operator: url })
+    for (let calls = 0; calls < 3; calls += 1) await ask('http://10.0.0.1/v1')
+    expect(parse).toHaveBeenCalledTimes(1)
+    for (const url of ['http://10.0.0.2/v1', 'http://10.0.0.1/v1']) await ask(url)
+    expect(asked.slice(3)).toEqual(['http://10.0.0.2/v1', 'http://10.0.0.1/v1'])
+    // The operator of one address vouches for no other, whatever was asked before.
+    const other = { ...rules, operator: 'https://login.example.com' }
+    expect(await failureOf(send({ url: 'http://10.0.0.1/v1' }, other))).toBe('refused')
+    expect(await failureOf(send({ url: 'http://10.0.0.1/v1' }, rules))).toBe('refused')
+    parse.mockRestore()
   })
 })

@@ -55,6 +55,43 @@ describe('a stream hub', () => {
     expect(await Promise.all(streams.map(seqsOf))).toEqual([[1, 2], [2]])
   })
 
+  it('lets the text of a run pass to the beginner of it without a wait for the disk', async () => {
+    let syncs = 0
+    const hub = createStreamHub(() => ((syncs += 1), new Promise<void>(() => {})))
+    const about = { run: 'run_1', agent: 'orchestrator', trace: 'a'.repeat(32), atMs: 0 }
+    const data = { principal: 'p', depth: 0 }
+    const begun = toldEvent({ ...about, seq: 1, type: 'run_started', data })
+    const beginner = { run: 'run_1', isBeginner: true, afterSeq: 0, follow: true }
+    const stream = hub.attach({ id: 'r', ...beginner, ...logOf([]) })
+    const other = hub.attach({ id: 'o', ...beginner, run: 'run_0', ...logOf([]) })
+    hub.publish([begun])
+    hub.delta({ type: 'message_delta', run: 'run_1', turn: 1, text: 'Hi', offset: 0 })
+    expect(syncs).toBe(0)
+    hub.publish([eventOf(2)])
+    await Promise.resolve()
+    expect(syncs).toBe(1)
+    hub.detach('r')
+    hub.detach('o')
+    expect(await new Response(stream).text()).toContain('"text":"Hi"')
+    expect(await new Response(other).text()).toBe('')
+  })
+
+  it('lets no text pass to another reader before the event in front of it is on the disk', async () => {
+    const hub = createStreamHub(() => new Promise<void>(() => {}))
+    const about = { run: 'run_1', agent: 'orchestrator', trace: 'a'.repeat(32), atMs: 0 }
+    const data = { principal: 'p', depth: 0 }
+    const beginner = { run: 'run_1', isBeginner: true, afterSeq: 0, follow: true }
+    const streams = [beginner, { run: 'run_1', afterSeq: 0, follow: true }].map((reader) =>
+      hub.attach({ id: 'r', ...reader, ...logOf([]) }),
+    )
+    hub.publish([toldEvent({ ...about, seq: 1, type: 'run_started', data })])
+    hub.delta({ type: 'message_delta', run: 'run_1', turn: 1, text: 'Hi', offset: 0 })
+    await Promise.resolve()
+    hub.detach('r')
+    const texts = await Promise.all(streams.map((stream) => new Response(stream).text()))
+    expect(texts).toEqual(['', ''])
+  })
+
   it('serves who comes back after a write that could not be made durable', async () => {
     let syncs = 0
     const hub = createStreamHub(async () => {

@@ -89,17 +89,20 @@ export function createAuditSink(
         deployment.count(others)
         throw error
       }
+      const wanting = failIfWanted(database, unheard)
       const batch = database.batch([
-        ...failIfWanted(database, unheard),
+        ...wanting,
         writeChunk(database, owner, { ...chunk, others }),
         ...listGivenUp(database, owner, chunkEvents),
         ...mirrorApprovals(database, owner, chunkEvents),
         ...listSession(database, owner, { card, seq: chunk.lastSeq }),
-        askKnown(database, owner),
       ])
       const results = await batch.catch(back)
       counted(billedBy(results))
-      const known = Number(results.at(-1)?.results[0]?.['seq'] ?? 0)
+      if (results[wanting.length]?.results.length !== 0) continue
+      const asked = await askKnown(database, owner).all<{ readonly seq: number }>()
+      counted(billedBy([asked]))
+      const known = asked.results[0]?.seq ?? 0
       // The record has a part of the chunk already, so this write did nothing: the new events are written alone.
       if (known < chunk.lastSeq) {
         deployment.count(others)

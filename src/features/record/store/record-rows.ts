@@ -207,8 +207,8 @@ const known = `coalesce((SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?
 /** A field of the row at `place`, read from the one bound JSON value, which SQLite parses once. */
 const field = (name: string, as: '->' | '->>' = '->>') => `?4${as}(place || '.${name}')`
 
-// Writes a whole chunk. If the record has its beginning already, it writes nothing, and the caller asks which events
-// are new.
+// Writes a whole chunk, and returns a row for each of its own. If the record has its beginning already, it writes and
+// returns nothing, and the caller asks which events are new.
 const insert = `
   INSERT INTO audit_runs (id, session, since_ms, first_seq, last_seq, run, trace, agent, principal, from_ms, to_ms,
     off_time, events, tally, others, ${sumColumns.join(', ')})
@@ -218,9 +218,10 @@ const insert = `
   FROM (
     SELECT fullkey AS place, base + (?4->>(fullkey || '.ahead')) AS id, ?4->>(fullkey || '.to') AS to_ms
     FROM (SELECT max(${newestId}, ${nowMs} * ${idsPerMs}) AS base, ${known} AS known), json_each(?4)
-    WHERE known < ?5)`
+    WHERE known < ?5)
+  RETURNING last_seq`
 
-/** The statement that writes a chunk; writes nothing if the record has any of it already. */
+/** The statement that writes a chunk; writes and returns nothing if the record has any of it already. */
 export function writeChunk(
   database: Database,
   { session, sinceMs, principal }: AuditOwner,

@@ -1,21 +1,12 @@
 import { APIError } from 'openai/error'
 import { headOf } from '#contracts/cut.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { ModelCallOptions } from '#contracts/model.ts'
+import type { ModelCallOptions, After } from '#contracts/model.ts'
 import type { OutboundAnswer } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Client } from './client.ts'
 import { createReplyAssembly, type Assembled } from './reply-assembly.ts'
-import {
-  createByteMeter,
-  maxBodyBytes,
-  maxEventBytes,
-  maxReplyBytes,
-  type ByteMeter,
-  failureIn,
-  isObject,
-  parsed,
-} from './reply-limits.ts'
+import { createByteMeter, maxBodyBytes, maxEventBytes, maxReplyBytes, type ByteMeter, failureIn, isObject, parsed } from './reply-limits.ts'
 import { createParser } from 'eventsource-parser'
 import { createLineFeeds } from '#contracts/foreign-json.ts'
 
@@ -103,42 +94,58 @@ interface CallWatch {
 /** How finely silence is measured: it is noticed after 1 to 1.25 times the limit. */
 const checksPerLimit = 4
 
-/** One timer for both limits: it looks a few times within the limit of silence, and at last at the deadline. */
+/** A timer of its own, for a call that no run has. */
+const afterBySleep =
+  (sleep: Clock['sleep']): After =>
+  (ms, due) => {
+    const ended = new AbortController()
+    void sleep(ms, ended.signal).then(() => {
+      if (!ended.signal.aborted) due()
+    })
+    // With a reason: without one an error is made, with its stack.
+    return () => ended.abort(over)
+  }
+
+/** Looks a few times within the limit of silence, and at last at the deadline, by the timer of the call's run. */
 export function watchCall(options: {
   readonly sleep: Clock['sleep']
+  readonly after: After | undefined
   readonly signal: AbortSignal
   readonly timeoutMs: number
   readonly idleMs: number
 }): CallWatch {
-  const { sleep, signal, timeoutMs, idleMs } = options
+  const { sleep, after = afterBySleep(sleep), signal, timeoutMs, idleMs } = options
   const stop = new AbortController()
-  const ended = new AbortController()
+  let leftMs = timeoutMs
   let quietChecks = 0
   let isListening = false
+  let callOff: () => void
 
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true })
-  })
+  const { promise: stopped, reject } = Promise.withResolvers<never>()
   stopped.catch(() => {})
-  const onAbort = (): void => stop.abort(signal.reason)
+  const stopWith = (reason: unknown): void => {
+    stop.abort(reason)
+    reject(reason)
+  }
+  const onAbort = (): void => stopWith(signal.reason)
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
 
-  async function limit(): Promise<void> {
-    let leftMs = timeoutMs
-    while (!ended.signal.aborted && !stop.signal.aborted) {
-      const waitMs = Math.min(leftMs, idleMs / checksPerLimit)
-      await sleep(waitMs, ended.signal)
-      if (ended.signal.aborted) return
-      leftMs -= waitMs
-      quietChecks = isListening ? quietChecks + 1 : 0
-      if (leftMs <= 0) stop.abort(timeout(`The model did not finish within ${timeoutMs} ms.`))
-      else if (quietChecks > checksPerLimit)
-        stop.abort(timeout(`The model sent nothing for ${idleMs} ms.`))
-    }
+  function watch(): void {
+    const waitMs = Math.min(leftMs, idleMs / checksPerLimit)
+    callOff = after(waitMs, () => look(waitMs))
+  }
+  function look(waitedMs: number): void {
+    if (stop.signal.aborted) return
+    leftMs -= waitedMs
+    quietChecks = isListening ? quietChecks + 1 : 0
+    if (leftMs <= 0) stopWith(timeout(`The model did not finish within ${timeoutMs} ms.`))
+    else if (quietChecks > checksPerLimit)
+      stopWith(timeout(`The model sent nothing for ${idleMs} ms.`))
+    else watch()
   }
 
-  void limit()
+  watch()
   return {
     signal: stop.signal,
     unlessStopped: (work) => Promise.race([work, stopped]),
@@ -149,8 +156,7 @@ export function watchCall(options: {
     hasHeard: () => isListening,
     forget: () => void (isListening = false),
     end() {
-      // With a reason: without one an error is made, with its stack.
-      ended.abort(over)
+      callOff()
       signal.removeEventListener('abort', onAbort)
     },
   }
@@ -329,6 +335,6 @@ async function readToEnd(answer: OutboundAnswer, sleep: Clock['sleep']): Promise
   const isLate = sleep(maxEndWaitMs, isRead.signal).then(() => false)
   const isEnd = answer.read().then((piece) => piece === undefined)
   const hasEnded = await Promise.race([isEnd.catch(() => false), isLate])
-  isRead.abort()
+  isRead.abort(over)
   if (!hasEnded) answer.cancel()
 }

@@ -1,10 +1,18 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { ModelProvider, ModelReply, ModelRequest, ModelSelection } from '#contracts/model.ts'
+import type {
+  After,
+  ModelProvider,
+  ModelReply,
+  ModelRequest,
+  ModelSelection,
+} from '#contracts/model.ts'
 import { createAttempts, type Aim, type AttemptsOptions } from './attempts.ts'
 import { substitutionOf, toError } from './bill.ts'
 
 export interface GenerateOptions extends AttemptsOptions {
   readonly models: ModelProvider
+  /** The timer of the run. */
+  readonly after?: After | undefined
   /** Whether a model may take a request, or take it over from another; every model may if absent. */
   readonly mayUse?: (selection: ModelSelection) => boolean
   readonly onDelta: (text: string) => void
@@ -50,6 +58,7 @@ export function createGenerate(options: GenerateOptions) {
     try {
       const reply = await models.generate(request, {
         signal,
+        after: options.after,
         onDelta(text) {
           attempts.text(text.length)
           options.onDelta(text)

@@ -37,6 +37,8 @@ interface LiveReader {
   readonly id: string | undefined
   readonly run: string | undefined
   readonly send: (item: StreamItem) => void
+  /** Whether the event is for this reader, or moves it on to the log or to its end. */
+  readonly needs: (event: ToldEvent) => boolean
   readonly rest: () => void
   readonly end: () => void
   readonly stream: ReadableStream<Uint8Array>
@@ -62,12 +64,14 @@ function createLiveReader(
   /** Items that are not read yet: encoded only when they are read. */
   const queue: StreamItem[] = []
   let events = 0
+  const isOfAnother = (item: StreamItem) => run !== undefined && item.run !== run
+  // The receipt already gave the run's beginner this event, and each needless line costs a hop.
+  const isTold = (item: StreamItem) => isBeginner && item.type === 'run_started' && !isBehind
   const send = (item: StreamItem): void => {
-    if (isEnding || (run !== undefined && item.run !== run)) return
+    if (isEnding || isOfAnother(item)) return
     if ('seq' in item) {
       if (item.seq <= seq) return
-      // The receipt already gave the run's beginner this event, and each needless line costs a hop.
-      if (isBeginner && item.type === 'run_started' && !isBehind) {
+      if (isTold(item)) {
         seq = item.seq
         return
       }
@@ -127,7 +131,9 @@ function createLiveReader(
     },
     cancel: end,
   })
-  const entry: LiveReader = { id, run, send, rest: () => run === undefined && end(), end, stream }
+  const needs = (event: ToldEvent) => !isOfAnother(event) && !isTold(event)
+  const rest = () => run === undefined && end()
+  const entry: LiveReader = { id, run, send, needs, rest, end, stream }
   const partial = hub.partial()
   if (!isBehind && partial) send({ type: 'message_delta', ...partial, offset: 0 })
   return entry
@@ -187,7 +193,10 @@ export function createStreamHub(
     publish: (events: readonly ToldEvent[]) => {
       if (events.length === 0) return
       partial = undefined
-      if (readers.size === 0 && waiting === 0) return // a later reader reads the durable log
+      const isNeeded = events.some((event) => [...readers].some(({ needs }) => needs(event)))
+      // A later reader reads the durable log. A beginner's text does not wait for the row of its run: the answer that
+      // carries the stream does, at the object's output gate.
+      if (!isNeeded && waiting === 0) return events.forEach(broadcast)
       later(() => {
         durable = Math.max(durable, ...events.map(({ seq }) => seq))
         events.forEach(broadcast)

@@ -12,18 +12,17 @@ interface Cursor {
   readonly rowsWritten: number
 }
 
-/** Cursors that wait for their count; in a longer stretch without an `await` the oldest ones were read long ago. */
-const maxOpen = 256
-
 /**
  * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that
- * a cursor reads are known a moment later. Rows that a cursor reads after that moment are not counted.
+ * a cursor reads are known once the stretch without an `await` is over: until then every cursor is kept, however many
+ * there are. Rows that a cursor reads after that are not counted.
  */
 export function createMeter(storage: DurableObjectStorage) {
   let counted: PlatformAmounts = {}
   let isOwed = false
   let rowsRead = 0
   let rowsWritten = 0
+  let alarms = 0
   let open: Cursor[] = []
   const count = (amounts: PlatformAmounts) => void (counted = plusPlatform(counted, amounts))
   const settle = (cursor: Cursor) => {
@@ -39,22 +38,22 @@ export function createMeter(storage: DurableObjectStorage) {
   replace(sql, 'exec', (<T extends Row>(query: string, ...values: unknown[]) => {
     const cursor = exec<T>(query, ...values)
     if (open.length === 0) queueMicrotask(addUp)
-    else if (open.length === maxOpen) open.splice(0, maxOpen / 2).forEach(settle)
     open.push(cursor)
     return cursor
   }) as Exec)
   const setAlarm = storage.setAlarm.bind(storage)
   replace(storage, 'setAlarm', (...given: Parameters<typeof setAlarm>) => {
-    count({ alarms: 1 })
+    alarms += 1
     return setAlarm(...given)
   })
   /** The amounts since the last call. The caller books them. */
   const take = (): PlatformAmounts => {
     addUp()
-    const taken = plusPlatform(counted, { rowsRead, rowsWritten })
+    const taken = plusPlatform(counted, { rowsRead, rowsWritten, alarms })
     counted = {}
     rowsRead = 0
     rowsWritten = 0
+    alarms = 0
     return taken
   }
   return {
