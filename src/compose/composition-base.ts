@@ -1,5 +1,6 @@
 import type { CatalogGatewayOptions } from '#runtime/catalog/catalog-gateway.ts'
 import { composeCatalog } from '#runtime/catalog/compose.ts'
+import { createNearSet } from '#runtime/catalog/near-set.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { composeGovernance, type GovernanceParts } from './governance.ts'
 import { fullNameIn } from '#surfaces/http/compose.ts'
@@ -8,7 +9,7 @@ import { composeOutbound } from '#platform/outbound/compose.ts'
 import { composeSchedules } from '#features/schedules/compose.ts'
 import { composeSessions } from '#runtime/session/compose.ts'
 import { parseConfig } from './settings.ts'
-import { secureBytes, writeLine } from './sources.ts'
+import { keyedHash, secureBytes, writeLine } from './sources.ts'
 import { createReadAsset } from '#platform/d1/assets.ts'
 import { composeStorage } from './storage.ts'
 import { version } from '../../package.json'
@@ -35,6 +36,12 @@ export function composeBase(
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
+    near: createNearSet({
+      ...sources,
+      store: storage.near,
+      key: config.masterKeys.current,
+      keyedHash,
+    }),
     keepAlive,
     config,
     bundles: storage.bundles,

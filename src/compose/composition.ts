@@ -109,12 +109,16 @@ export function composeRuntime(
       stateOf: governance.credentialState,
       erase: rooms.erasures.work,
     },
-    http: composeSurfaces(rooms, sources),
+    http: composeSurfaces(rooms, sources, platform.waitUntil),
   }
 }
 
 /** The dependencies of the surfaces. */
-function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
+function composeSurfaces(
+  rooms: Rooms,
+  sources: Sources,
+  keepAlive: Platform['waitUntil'],
+): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
   const deps = {
@@ -167,9 +171,15 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   }
   return composeHttp(deps, {
     configProblem: config.problem,
-    readReadiness: storage.readiness,
-    onReady: () =>
-      storage.manifests.syncBundled(agents.last().manifests).catch((error) => log.fault(error)),
+    readReadiness: storage.readiness({
+      keepAlive,
+      // The table serves the operator's eyes: work does not wait for it.
+      onReady: (noted) =>
+        storage.manifests.syncBundled(agents.last().manifests, noted).catch((error) => {
+          log.fault(error)
+          return undefined
+        }),
+    }),
   })
 }
 

@@ -33,7 +33,11 @@ import { createAgentStore } from '#features/agents/store/stored-agents.ts'
 import { createSessionIndex } from '#features/record/store/session-index.ts'
 import { createUsageReport } from '#features/record/store/usage-report.ts'
 import { createTrustStore } from '#features/access/store/trusted-keys.ts'
-import { readDatabaseState, readReadiness } from '#platform/d1/readiness.ts'
+import {
+  createKnownReadiness,
+  readDatabaseState,
+  type KnownReadinessDeps,
+} from '#platform/d1/readiness.ts'
 
 export interface StorageParts extends Omit<BundlesDeps, 'clock'> {
   readonly clock: Clock
@@ -52,6 +56,8 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     // Amounts of the database for the record belong to the run.
     audit: createAuditSink(own, deployment),
     deployment,
+    /** KV itself, for copies of what is elsewhere. */
+    near: namespace,
     bundles: createBundleStore({ database, namespace, sha256, clock }),
     deploymentLog: createDeploymentLog(database),
     /** Persons who are erased: the rows of them, and how far that came. */
@@ -65,7 +71,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     grants: createGrantStore(database),
     keys: createKeyStore(database),
     memoryOwners: createMemoryOwners(database),
-    manifests: createManifestStore(database, clock),
+    manifests: createManifestStore(database, { clock, sha256 }),
     mcpServers: createMcpServerStore(database),
     plugins: createPluginStore(database),
     schedules: createScheduleIndex(database, own),
@@ -86,7 +92,8 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
       usage: createUsageReport(database),
       database: () => readDatabaseState(database, { clock, timeoutMs: databaseTimeoutMs }),
     },
-    readiness: () => readReadiness(database),
+    readiness: (more: Pick<KnownReadinessDeps, 'keepAlive' | 'onReady'>) =>
+      createKnownReadiness({ database, notes: namespace, ...more }),
     retention: (options: Omit<RetentionOptions, 'database' | 'clock'>) =>
       createRetention({ database, clock, ...options }),
   }
