@@ -22,6 +22,7 @@ import { createMemoryOwners } from '#features/memory/store/memory-owners.ts'
 import { createManifestStore } from '#features/plugins/store/manifests.ts'
 import { createMcpServerStore } from '#features/mcp-servers/store/mcp-servers.ts'
 import { createMetricsReport, createModelReport } from '#features/record/store/metrics-report.ts'
+import { nearest } from '#platform/d1/database.ts'
 import { createGrantStore } from '#features/access/store/oauth-grants.ts'
 import { createPluginStore } from '#features/plugins/store/plugins.ts'
 import { createRetention, type RetentionOptions } from '#features/record/store/retention.ts'
@@ -51,7 +52,8 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
   const deployment = createDeploymentCount()
   const database = watchDatabase(own, deployment)
   const namespace = watchNamespace(kv, deployment)
-  const modelReport = createModelReport(database)
+  const listed = watchDatabase(nearest(own), deployment)
+  const modelReport = createModelReport(listed)
   return {
     // Amounts of the database for the record belong to the run.
     audit: createAuditSink(own, deployment),
@@ -81,15 +83,18 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     storedAgents: createAgentStore(database),
     trust: createTrustStore(database),
     approvalRules: createApprovalRules(database, clock),
-    /** The reports for operators. */
+    /** The reports for operators. Lists and sums may be some seconds behind, where the database has replicas. */
     reports: {
       approvals: createApprovalInbox(database, clock),
-      audit: createAuditReader(database),
+      audit: createAuditReader(listed),
       givenUp: createGivenUpRuns(database),
-      metrics: createMetricsReport(database, modelReport),
+      metrics: createMetricsReport(listed, modelReport),
       modelReport,
-      sessionIndex: createSessionIndex(database),
-      usage: createUsageReport(database),
+      sessionIndex: {
+        ...createSessionIndex(database),
+        list: createSessionIndex(listed).list,
+      },
+      usage: createUsageReport(listed),
       database: () => readDatabaseState(database, { clock, timeoutMs: databaseTimeoutMs }),
     },
     readiness: (more: Pick<KnownReadinessDeps, 'keepAlive' | 'onReady'>) =>
