@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { defined } from '../src/contracts/defined.ts'
+import { locations, type Location } from '../src/platform/objects/location.ts'
 import { root } from '../scripts/toolchain.mjs'
 import { newSecrets } from '../scripts/dev-vars.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from '../scripts/network.mjs'
@@ -108,14 +109,17 @@ async function settleNetwork({ state, keys, say }: Parts, { stdin, stdout, env }
 async function run(context: Context<ValuesOf<typeof options>>) {
   const { values, env, print, isJson, stderr } = context
   const waitMs = parseWait(values.wait)
-  const { url, tenant, folder = defaultFolder, 'without-isolates': withoutIsolates } = values
+  const { url, tenant, location, folder = defaultFolder } = values
+  const { 'without-isolates': withoutIsolates } = values
+  if (location !== undefined && !locations.includes(location as Location))
+    throw new UsageError(`--location must be one of ${locations.join(', ')}.`)
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
     throw new UsageError('--url must be an http or https URL.')
   const config = await readConfig()
   const plan = planTenant(config, {
     tenant,
     folder: resolve(folder),
-    ...defined({ withoutIsolates }),
+    ...defined({ withoutIsolates, location }),
   })
   const keys = openKeys(plan.keysPath)
   const secrets = new Set(keys.values())
@@ -146,6 +150,7 @@ const options = {
   tenant: text('name', 'a deployment of its own, isola-<name>'),
   'dry-run': flag('say what would be made; needs no account'),
   'without-isolates': flag('for a plan without Worker Loader'),
+  location: text('hint', 'where its shared objects are made, such as weur'),
   'rotate-key': flag('a new operator key in place of the one that is'),
   url: text('url', 'where it answers, if wrangler does not say'),
   wait: text('seconds', 'how long the check may take (60)'),
@@ -155,8 +160,8 @@ const options = {
 export default command('deploy', {
   needsClone: true,
   usage:
-    '[--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] ' +
-    '[--wait <seconds>] [--folder <path>]',
+    '[--tenant <name>] [--dry-run] [--without-isolates] [--location <hint>] [--rotate-key] ' +
+    '[--url <url>] [--wait <seconds>] [--folder <path>]',
   about:
     'Makes or brings up to date one deployment: ' +
     'Worker, D1 database, KV namespace, secrets, migrations, then a check.\n' +

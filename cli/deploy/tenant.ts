@@ -48,10 +48,12 @@ export function planTenant(
     tenant,
     folder,
     withoutIsolates = false,
+    location,
   }: {
     readonly tenant?: string | undefined
     readonly folder: string
     readonly withoutIsolates?: boolean
+    readonly location?: string
   },
 ) {
   // 40 and the Worker's own name stay below the 63 of a label in a host name.
@@ -70,6 +72,7 @@ export function planTenant(
     isTenant: tenant !== undefined,
     // The Worker Loader needs a paid plan; a deployment without it works, plugins on islands are off.
     withoutIsolates,
+    location,
     databases: (config.d1_databases ?? []).map((entry, index) => ({
       binding: entry.binding,
       name: given(entry.database_name) ?? (index === 0 ? worker : worker + suffix(entry.binding)),
@@ -120,6 +123,9 @@ export function tenantConfig(
     ...(config.main !== undefined && { main: from(config.main) }),
     ...(config.alias && { alias: Object.fromEntries(aliases) }),
     ...(account && { account_id: account }),
+    ...(plan.location && {
+      vars: { ...Object(config['vars']), ISOLA_LOCATION: plan.location },
+    }),
     ...(config.assets?.directory && {
       assets: { ...config.assets, directory: from(config.assets.directory) },
     }),

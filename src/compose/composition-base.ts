@@ -1,5 +1,9 @@
 import type { CatalogGatewayOptions } from '#runtime/catalog/catalog-gateway.ts'
 import { composeCatalog } from '#runtime/catalog/compose.ts'
+import { createNearSet } from '#runtime/catalog/near-set.ts'
+import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
+import { operator } from '#features/access/principal-of.ts'
+import { placed } from '#platform/objects/location.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { composeGovernance, type GovernanceParts } from './governance.ts'
 import { fullNameIn } from '#surfaces/http/compose.ts'
@@ -8,7 +12,7 @@ import { composeOutbound } from '#platform/outbound/compose.ts'
 import { composeSchedules } from '#features/schedules/compose.ts'
 import { composeSessions } from '#runtime/session/compose.ts'
 import { parseConfig } from './settings.ts'
-import { secureBytes, writeLine } from './sources.ts'
+import { keyedHash, secureBytes, writeLine } from './sources.ts'
 import { createReadAsset } from '#platform/d1/assets.ts'
 import { composeStorage } from './storage.ts'
 import { version } from '../../package.json'
@@ -25,6 +29,8 @@ export function composeBase(
   const config = parseConfig(env)
   const outbound = composeOutbound({ ...sources, config })
   const shared = { ...sources, ...outbound, config, version }
+  const operators = sources.sha256(lengthPrefixed(principalParts(operator.id)))
+  const isOperators = (name: string) => name === operators
   const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
   const sessions = composeSessions({
     ...sources,
@@ -34,7 +40,13 @@ export function composeBase(
   const { gateway } = sessions
   const catalog = composeCatalog({
     ...sources,
-    namespace: env.CATALOG,
+    namespace: placed(env.CATALOG, config.location),
+    near: createNearSet({
+      ...sources,
+      store: storage.near,
+      key: config.masterKeys.current,
+      keyedHash,
+    }),
     keepAlive,
     config,
     bundles: storage.bundles,
@@ -51,7 +63,7 @@ export function composeBase(
     stores: storage,
     installed,
     unseen: unseenWords.in,
-    namespace: env.PRINCIPAL,
+    namespace: placed(env.PRINCIPAL, config.location, isOperators),
     deployment: storage.deployment,
     counters: {
       strangers: env.STRANGER_LIMIT,

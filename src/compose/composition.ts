@@ -11,11 +11,7 @@ import { createContextFitter } from '#runtime/context/context-fitter.ts'
 import { createContextReader } from '#runtime/context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#runtime/session/types/principal.ts'
 import type { AskProvider } from '#contracts/provider.ts'
-import {
-  defaultTiming,
-  type SessionRuntime,
-  type SessionTiming,
-} from '#runtime/session/types/runtime.ts'
+import { defaultTiming, type SessionRuntime, type SessionTiming } from '#runtime/session/types/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from '#features/policy/answers/told-answers.ts'
 import type { openOAuth as OpenOAuth } from './sign-in.ts'
@@ -109,12 +105,16 @@ export function composeRuntime(
       stateOf: governance.credentialState,
       erase: () => rooms.erasures.work(),
     },
-    http: composeSurfaces(rooms, sources),
+    http: composeSurfaces(rooms, sources, platform.waitUntil),
   }
 }
 
 /** The dependencies of the surfaces. */
-function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
+function composeSurfaces(
+  rooms: Rooms,
+  sources: Sources,
+  keepAlive: Platform['waitUntil'],
+): AppDeps & RouteDeps {
   const { config, storage, sessions, catalog, governance, models, plugins, mcp, agents } = rooms
   const { log, logins, principals } = governance
   const deps = {
@@ -167,9 +167,15 @@ function composeSurfaces(rooms: Rooms, sources: Sources): AppDeps & RouteDeps {
   }
   return composeHttp(deps, {
     configProblem: config.problem,
-    readReadiness: storage.readiness,
-    onReady: () =>
-      storage.manifests.syncBundled(agents.last().manifests).catch((error) => log.fault(error)),
+    readReadiness: storage.readiness({
+      keepAlive,
+      // The table serves the operator's eyes: work does not wait for it.
+      onReady: (noted) =>
+        storage.manifests.syncBundled(agents.last().manifests, noted).catch((error) => {
+          log.fault(error)
+          return undefined
+        }),
+    }),
   })
 }
 

@@ -20,6 +20,7 @@ import {
   otlpHeaders,
 } from '#features/record/types/telemetry-settings.ts'
 import { dailyCostUsd, dailyTokens } from '#features/access/limits-of.ts'
+import { locations } from '#platform/objects/location.ts'
 import { oidcSettings, toOidc } from '#features/access/oauth/oidc/people.ts'
 
 const dayMs = 86_400_000
@@ -101,6 +102,10 @@ const configSchema = z.object({
   ISOLA_AUTHOR_MIB: count,
   ISOLA_AUTHOR_ADDS_PER_HOUR: count,
   ISOLA_SQL_DATABASES: sqlDatabases,
+  /** Where the objects that serve the whole deployment are made. */
+  ISOLA_LOCATION: z
+    .union([z.literal(''), z.enum(locations)], `must be one of ${locations.join(', ')}`)
+    .optional(),
   ISOLA_LOG: logLevel,
   ...oidcSettings,
   ISOLA_MASTER_KEY: z.string().optional(),
@@ -145,6 +150,7 @@ export function parseConfig(env: unknown) {
     oidc: toOidc(data),
     sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
     hosts: data.ISOLA_HOSTS ?? [],
+    location: data.ISOLA_LOCATION || undefined,
     /** The host of this machine that the `http` tools may read without a grant: this server itself. */
     ownHosts:
       models.isDevelopment && /^\d{1,5}$/.test(data.ISOLA_PORT ?? '')

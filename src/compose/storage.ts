@@ -22,6 +22,7 @@ import { createMemoryOwners } from '#features/memory/store/memory-owners.ts'
 import { createManifestStore } from '#features/plugins/store/manifests.ts'
 import { createMcpServerStore } from '#features/mcp-servers/store/mcp-servers.ts'
 import { createMetricsReport, createModelReport } from '#features/record/store/metrics-report.ts'
+import { nearest } from '#platform/d1/database.ts'
 import { createGrantStore } from '#features/access/store/oauth-grants.ts'
 import { createPluginStore } from '#features/plugins/store/plugins.ts'
 import { createRetention, type RetentionOptions } from '#features/record/store/retention.ts'
@@ -33,7 +34,11 @@ import { createAgentStore } from '#features/agents/store/stored-agents.ts'
 import { createSessionIndex } from '#features/record/store/session-index.ts'
 import { createUsageReport } from '#features/record/store/usage-report.ts'
 import { createTrustStore } from '#features/access/store/trusted-keys.ts'
-import { readDatabaseState, readReadiness } from '#platform/d1/readiness.ts'
+import {
+  createKnownReadiness,
+  readDatabaseState,
+  type KnownReadinessDeps,
+} from '#platform/d1/readiness.ts'
 
 export interface StorageParts extends Omit<BundlesDeps, 'clock'> {
   readonly clock: Clock
@@ -47,11 +52,14 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
   const deployment = createDeploymentCount()
   const database = watchDatabase(own, deployment)
   const namespace = watchNamespace(kv, deployment)
-  const modelReport = createModelReport(database)
+  const listed = watchDatabase(nearest(own), deployment)
+  const modelReport = createModelReport(listed)
   return {
     // Amounts of the database for the record belong to the run.
     audit: createAuditSink(own, deployment),
     deployment,
+    /** KV itself, for copies of what is elsewhere. */
+    near: namespace,
     bundles: createBundleStore({ database, namespace, sha256, clock }),
     deploymentLog: createDeploymentLog(database),
     /** Persons who are erased: the rows of them, and how far that came. */
@@ -65,7 +73,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     grants: createGrantStore(database),
     keys: createKeyStore(database),
     memoryOwners: createMemoryOwners(database),
-    manifests: createManifestStore(database, clock),
+    manifests: createManifestStore(database, { clock, sha256 }),
     mcpServers: createMcpServerStore(database),
     plugins: createPluginStore(database),
     schedules: createScheduleIndex(database, own),
@@ -75,18 +83,22 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     storedAgents: createAgentStore(database),
     trust: createTrustStore(database),
     approvalRules: createApprovalRules(database, clock),
-    /** The reports for operators. */
+    /** The reports for operators. Lists and sums may be some seconds behind, where the database has replicas. */
     reports: {
       approvals: createApprovalInbox(database, clock),
-      audit: createAuditReader(database),
+      audit: createAuditReader(listed),
       givenUp: createGivenUpRuns(database),
-      metrics: createMetricsReport(database, modelReport),
+      metrics: createMetricsReport(listed, modelReport),
       modelReport,
-      sessionIndex: createSessionIndex(database),
-      usage: createUsageReport(database),
+      sessionIndex: {
+        ...createSessionIndex(database),
+        list: createSessionIndex(listed).list,
+      },
+      usage: createUsageReport(listed),
       database: () => readDatabaseState(database, { clock, timeoutMs: databaseTimeoutMs }),
     },
-    readiness: () => readReadiness(database),
+    readiness: (more: Pick<KnownReadinessDeps, 'keepAlive' | 'onReady'>) =>
+      createKnownReadiness({ database, notes: namespace, ...more }),
     retention: (options: Omit<RetentionOptions, 'database' | 'clock'>) =>
       createRetention({ database, clock, ...options }),
   }

@@ -66,5 +66,7 @@ await env.DB.batch([
   env.DB.prepare('PRAGMA defer_foreign_keys = true'),
   ...left.results.map(({ type, name }) => env.DB.prepare(`DROP ${type} "${name}"`)),
 ])
+// What the last file's Worker noted of the database that is gone.
+for (const { name } of (await env.KV.list()).keys) await env.KV.delete(name)
 evaluateAnew(composed)
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS)

@@ -8,6 +8,25 @@ export interface Database {
   batch(statements: Statement[]): Promise<readonly Found<Record<string, unknown>>[]>
 }
 
+/** A database that may have replicas. */
+export interface ReplicatedDatabase extends Database {
+  withSession(constraint: 'first-unconstrained'): Database
+}
+
+/**
+ * The same database, read by its nearest replica, which may be some seconds behind: for lists and reports alone, never
+ * for keys, grants, revocations, or what a write depends on. It takes no writes.
+ */
+export const nearest = (database: Database | ReplicatedDatabase): Database => {
+  if (!('withSession' in database)) return database
+  // A session would wait for what it read before.
+  const session = () => database.withSession('first-unconstrained')
+  return {
+    prepare: (sql) => session().prepare(sql),
+    batch: (statements) => session().batch(statements),
+  }
+}
+
 /** The rows of a statement, and the rows that D1 bills for it. */
 export interface Found<Row> {
   readonly results: readonly Row[]

@@ -62,3 +62,84 @@ interface Applied {
   readonly isReady: number | null
   readonly isOurs: number | null
 }
+
+/** The part of KV that this module uses. */
+interface NoteStore {
+  get(key: string): Promise<string | null>
+  put(key: string, value: string): Promise<void>
+  delete(key: string): Promise<void>
+}
+
+export interface KnownReadinessDeps {
+  readonly database: Database
+  readonly notes: NoteStore
+  /** Lets the question go on after the answer of the request that asked it. */
+  readonly keepAlive: ((work: Promise<unknown>) => void) | undefined
+  /**
+   * Brings the database up to date behind the answer, once it is known to be ready. Never rejects.
+   *
+   * @param noted What an earlier call answered, in whichever isolate.
+   */
+  readonly onReady: (noted: string | undefined) => Promise<string | undefined>
+}
+
+const noteKey = `ready:${neededMigration}`
+const ready: Readiness = { state: 'ready', migration: neededMigration }
+
+/**
+ * Readiness for requests: known from a note in KV before the database answers, so that an isolate's first request need
+ * not wait for that. The database is asked by each isolate all the same, until it said `ready` once. After any other
+ * answer the note is removed and each request waits for the database's own.
+ */
+export function createKnownReadiness({
+  database,
+  notes,
+  keepAlive = () => {},
+  onReady,
+}: KnownReadinessDeps): () => Promise<Readiness> {
+  /** `noted`: by KV alone; `said`: by the database; `doubted`: the database denied it. */
+  let known: 'noted' | 'said' | 'doubted' | undefined
+  let isAsking = false
+
+  const note = async (noted: string | undefined): Promise<void> => {
+    const now = (await onReady(noted)) ?? noted ?? ''
+    if (now !== noted) await notes.put(noteKey, now)
+  }
+  const ask = async (noted: Promise<string | undefined>): Promise<Readiness> => {
+    const answer = await readReadiness(database)
+    if (answer.state === 'ready' && known !== 'said') {
+      known = 'said'
+      const before = await noted
+      const noting = note(before).catch(() => {})
+      keepAlive(noting)
+      // A deployment's first request, which may name a plugin of the table that is made now.
+      if (before === undefined) await noting
+    }
+    if (answer.state === 'not_migrated') {
+      if (known !== 'doubted') keepAlive(notes.delete(noteKey).catch(() => {}))
+      known = 'doubted'
+    }
+    return answer
+  }
+  const readNote = async () => (await notes.get(noteKey).catch(() => null)) ?? undefined
+  return async () => {
+    if (known === 'said') return ready
+    if (known === 'noted') {
+      if (!isAsking) {
+        isAsking = true
+        keepAlive(ask(readNote()).finally(() => (isAsking = false)))
+      }
+      return ready
+    }
+    const noted = readNote()
+    const asked = ask(noted)
+    if (known === 'doubted') return asked
+    isAsking = true
+    keepAlive(asked.finally(() => (isAsking = false)))
+    const first = await Promise.race([asked, noted])
+    if (typeof first === 'object') return first
+    if (first === undefined) return asked
+    known ??= 'noted'
+    return ready
+  }
+}

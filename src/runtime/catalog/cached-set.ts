@@ -103,6 +103,8 @@ const maxAgeMs = 60_000
 export const maxWaitMs = 5_000
 /** The same after a read that failed. */
 const shortWaitMs = 250
+/** The longest that a caller waits for the copy, beside which the Catalog was asked already. */
+const nearWaitMs = 250
 /** A read that takes longer is made again beside it: the object or request that began it may be gone. */
 const takeOverMs = 1_000
 /** Between two reads for the sake of names that are not cached. */
@@ -115,6 +117,14 @@ export interface CachedSetDeps<T> {
   /** Receives the cached set. May throw. */
   readonly read: (cached: T | undefined) => Promise<T>
   readonly unavailable: () => Error
+  /** A copy that is nearer than what `read` asks. */
+  readonly near?:
+    | {
+        /** Never rejects. */
+        readonly read: () => Promise<T | undefined>
+        readonly isOlder: (copy: T, cached: T) => boolean
+      }
+    | undefined
   /** Lets a read go on after the answer of the request that began it. */
   readonly keepAlive?: ((work: Promise<unknown>) => void) | undefined
 }
@@ -129,9 +139,21 @@ interface Flight {
  * The set in force, cached for all objects and requests of one isolate, with one read in flight. A caller that joins a
  * read polls the cache: a promise of another object may never settle, since that object may end first.
  */
-export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: CachedSetDeps<T>) {
-  /** `atMs` is when the Catalog was asked, not when it answered. */
-  let cached: { readonly value: T; readonly atMs: number } | undefined
+export function createCachedSet<T>({
+  clock,
+  read,
+  unavailable,
+  near,
+  keepAlive,
+}: CachedSetDeps<T>) {
+  /**
+   * `atMs` is when the Catalog was asked, not when it answered; `nearAtMs`, when the copy was that says the same or
+   * brought it.
+   */
+  let cached: { readonly value: T; readonly atMs: number; readonly nearAtMs: number } | undefined
+  let nearReadAtMs: number | undefined
+  /** After a change the copy is not asked until the Catalog was: it may be older. */
+  let mustAsk = false
   let flight: Flight | undefined
   let failedAtMs: number | undefined
   let latestAtMs: number | undefined
@@ -150,7 +172,12 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
       failedAtMs = undefined
       // A cached set of the future is from before the clock was set back.
       const isNewer = !cached || cached.atMs <= atMs || since(cached.atMs) === Infinity
-      if (forgottenThen === forgotten && isNewer) cached = { value, atMs }
+      // Asked before the change that the copy has already: the next read knows of it, too.
+      const isOutdated = cached && cached.nearAtMs >= atMs && near?.isOlder(value, cached.value)
+      if (forgottenThen === forgotten && isNewer && !isOutdated) {
+        cached = { value, atMs, nearAtMs: -Infinity }
+        mustAsk = false
+      }
     }
     const fail = (): void => {
       failedAtMs = clock.nowMs()
@@ -171,8 +198,12 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
   const refuseIfAway = (): void => {
     if (since(failedAtMs) < boundMs) throw unavailable()
   }
-  /** Waits for a set that was asked for at such a time. */
-  const waitFor = async (isEnough: (atMs: number) => boolean, waitMs: number): Promise<T> => {
+  /** Waits for a set that is good enough. @param own A read that this caller began. */
+  const waitFor = async (
+    isEnough: (set: NonNullable<typeof cached>) => boolean,
+    waitMs: number,
+    own?: Flight,
+  ): Promise<T> => {
     refuseIfAway()
     const mostMs = failedAtMs === undefined ? waitMs : shortWaitMs
     const untilMs = clock.nowMs() + mostMs
@@ -189,7 +220,7 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
       if (joinedMs >= takeOverMs) [flight, joinedMs] = [undefined, 0]
       const before = flight
       const current = begin()
-      if (pollMs === 1 && current !== before)
+      if (pollMs === 1 && (current !== before || current === own))
         await within(clock, Math.min(leftMs, takeOverMs), current.done)
       else {
         const ms = Math.min(leftMs, pollMs)
@@ -197,32 +228,57 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
         polledMs += ms
         joinedMs += ms
       }
-      if (cached && isEnough(cached.atMs)) return cached.value
+      if (cached && isEnough(cached)) return cached.value
       if (!flight && failedAtMs !== undefined) throw unavailable()
     }
   }
-  /** The cached set, unless it is older; reads a newer one behind the answer. */
-  const cachedWithin = (ms: number): T | undefined => {
-    if (!cached || since(cached.atMs) > ms) return undefined
+  const isUsable = ({ atMs, nearAtMs }: NonNullable<typeof cached>): boolean =>
+    Math.min(since(atMs), since(nearAtMs)) <= maxAgeMs
+  const isFresh = ({ atMs }: NonNullable<typeof cached>): boolean => since(atMs) <= boundMs
+  /** The cached set, if it is good enough; reads a newer one behind the answer. */
+  const cachedIf = (isEnough: typeof isFresh): T | undefined => {
+    if (!cached || !isEnough(cached)) return undefined
     if (since(cached.atMs) > refreshAfterMs && since(failedAtMs) > boundMs) begin()
     return cached.value
   }
-  const isWithin = (ms: number) => (atMs: number) => since(atMs) <= ms
+  /** Takes the copy, unless the cached set is newer. */
+  const readNear = async (): Promise<void> => {
+    const [nearAtMs, forgottenThen] = [clock.nowMs(), forgotten]
+    nearReadAtMs = nearAtMs
+    const copy = await near?.read()
+    if (nearReadAtMs === nearAtMs) nearReadAtMs = undefined
+    if (copy === undefined || forgottenThen !== forgotten) return
+    if (!cached) cached = { value: copy, atMs: -Infinity, nearAtMs }
+    else if (near?.isOlder(cached.value, copy)) cached = { ...cached, value: copy, nearAtMs }
+    else if (!near?.isOlder(copy, cached.value)) cached = { ...cached, nearAtMs }
+  }
+  /** Asks for the copy and the Catalog at once, and waits for the first of them. */
+  const askBoth = async (): Promise<Flight | undefined> => {
+    if (!near || mustAsk || since(nearReadAtMs) < nearWaitMs) return undefined
+    const before = flight
+    const current = since(failedAtMs) < boundMs ? undefined : begin()
+    const waits = [readNear(), ...(current ? [current.done] : [])]
+    await within(clock, nearWaitMs, Promise.race(waits))
+    return current === before ? undefined : current
+  }
 
   return {
     /** The cached set, refreshed behind the answer. Throws only where nothing was ever read. */
     async now(): Promise<T> {
+      const hit = cachedIf(isUsable)
+      if (hit !== undefined) return hit
       const known = cached?.value
+      const own = await askBoth()
       return (
-        cachedWithin(maxAgeMs) ??
-        waitFor(isWithin(maxAgeMs), maxWaitMs).catch((error: unknown) => {
+        cachedIf(isUsable) ??
+        waitFor(isUsable, maxWaitMs, own).catch((error: unknown) => {
           if (known === undefined) throw error
           return known
         })
       )
     },
-    /** At most `boundMs` old. Throws if the Catalog does not answer within that time. */
-    fresh: async (): Promise<T> => cachedWithin(boundMs) ?? waitFor(isWithin(boundMs), boundMs),
+    /** At most `boundMs` old, by the Catalog's own word. Throws if it does not answer within that time. */
+    fresh: async (): Promise<T> => cachedIf(isFresh) ?? waitFor(isFresh, boundMs),
     /** The set as of this call, or a later one. At most four reads a second, however many callers there are. */
     async latest(): Promise<T> {
       const askedAtMs = clock.nowMs()
@@ -236,7 +292,7 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
         flight = undefined
         latestAtMs = clock.nowMs()
       }
-      return waitFor(isNew, maxWaitMs)
+      return waitFor(({ atMs }) => isNew(atMs), maxWaitMs)
     },
     /**
      * Called after a change: neither the cached set nor a read under way counts as fresh. The next read is made at
@@ -246,7 +302,8 @@ export function createCachedSet<T>({ clock, read, unavailable, keepAlive }: Cach
       forgotten += 1
       flight = undefined
       failedAtMs = undefined
-      cached = cached && { ...cached, atMs: -Infinity }
+      mustAsk = true
+      cached = cached && { ...cached, atMs: -Infinity, nearAtMs: -Infinity }
     },
     /** Throws for a second after a read that failed. */
     refuseIfAway,

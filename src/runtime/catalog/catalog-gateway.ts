@@ -5,7 +5,6 @@ import {
   policyOf,
   type HeldPart,
   type PluginSnapshot,
-  type StoredPart,
   type PluginSource,
 } from './types/generation.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
@@ -27,6 +26,7 @@ import {
   type CachedSetDeps,
   within,
 } from './cached-set.ts'
+import { isComplete, toCommonSet, type CommonSet, type NearSet } from './near-set.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 
 /** How the Catalog is reached, and where bodies are. */
@@ -37,23 +37,14 @@ export interface CatalogGatewayOptions extends Pick<CachedSetDeps<unknown>, 'kee
   readonly clock: Clock
   /** Reads a body that a part is wired from, by hash. Throws `plugin_code_unavailable`. */
   readonly loadBody: (hash: string) => Promise<PluginSource>
+  /** The copy in KV. Without one, an isolate that has no set yet waits for the Catalog. */
+  readonly near?: NearSet | undefined
   /** Counts what questions to the Catalog cost the platform: no run is booked with that, since many share an answer. */
   readonly deployment?: PlatformCount
 }
 
 /** Before anything was ever installed. */
 export const emptySnapshot: PluginSnapshot = { ...noGeneration, sources: {} }
-
-/** The parts that every run has, with the sources for wiring them. */
-interface CommonSet {
-  readonly number: number
-  readonly parts: readonly StoredPart[]
-  readonly snapshot: PluginSnapshot
-}
-
-/** Whether every body could be read. A missing body may come back without a change. */
-const isComplete = ({ parts, snapshot }: CommonSet): boolean =>
-  parts.every(({ bodies }) => bodies.every((hash) => Object.hasOwn(snapshot.sources, hash)))
 
 /**
  * Asks the one Catalog object for the other rooms of an isolate. The parts that every run has are cached as one set;
@@ -67,6 +58,7 @@ export function createCatalogGateway({
   clock,
   loadBody,
   deployment,
+  near,
   keepAlive,
 }: CatalogGatewayOptions) {
   const name = sha256(lengthPrefixed(['catalog']))
@@ -102,17 +94,29 @@ export function createCatalogGateway({
     clock,
     keepAlive,
     unavailable,
+    near: namespace &&
+      near && {
+        isOlder: (one, other) => one.number < other.number,
+        async read() {
+          const copy = await near.read()
+          report.copy(copy?.number)
+          return copy
+        },
+      },
     async read(cached) {
       if (!namespace) throw unavailable()
       const { number, parts = cached?.parts } = answered(await catalog().look(cached?.number))
       if (cached?.number === number && isComplete(cached)) return cached
       if (!parts) throw unavailable()
-      const set = await withNeeds(
-        { parts },
-        { find: (wanted) => named.find(wanted, number), sourceOf },
-      )
-      return { number, parts: set.parts, snapshot: toSnapshot(number, set) }
+      const find = (wanted: readonly string[]) => named.find(wanted, number)
+      const set = await toCommonSet({ number, parts }, { find, sourceOf })
+      report.inForce(number)
+      return set
     },
+  })
+  const report = createCopyReport((found) => {
+    const told = Promise.resolve().then(() => catalog().copyAgain(found))
+    keepAlive?.(told.catch(() => {}))
   })
   const snapshot = async () => (namespace ? (await cache.now()).snapshot : emptySnapshot)
   const latest = async () => (namespace ? (await cache.latest()).snapshot : emptySnapshot)
@@ -177,6 +181,30 @@ export function createCatalogGateway({
             .report(report)
             .catch(() => undefined)
         : undefined,
+  }
+}
+
+/**
+ * Tells the Catalog of a copy that is missing or of an older generation than the Catalog's, once both are known: the
+ * two are asked at the same time.
+ */
+function createCopyReport(tell: (found: number | undefined) => void) {
+  let inForce: number | undefined
+  let copy: { readonly number: number | undefined } | undefined
+  const compare = (): void => {
+    if (!copy || inForce === undefined) return
+    if ((copy.number ?? -1) < inForce) tell(copy.number)
+    copy = undefined
+  }
+  return {
+    copy(number: number | undefined): void {
+      copy = { number }
+      compare()
+    },
+    inForce(number: number): void {
+      inForce = number
+      compare()
+    },
   }
 }
 

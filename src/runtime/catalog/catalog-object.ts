@@ -17,6 +17,7 @@ import type { SearchSkills } from './types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createInForce } from './in-force.ts'
+import { createSetCopier, type NearSet } from './near-set.ts'
 import { createStoredParts, type StoredParts } from './stored-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { ChangePorts, PluginLifecycle } from './lifecycle/lifecycle.ts'
@@ -28,6 +29,8 @@ export interface CatalogRuntime extends PluginLifecycle, PluginViews {
   readonly clock: Clock
   readonly newestNumber: () => Promise<number>
   readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+  /** The copy of the set in force that other isolates read. */
+  readonly near: NearSet | undefined
   /** Wires some parts as a session would. */
   readonly wire: (snapshot: PluginSnapshot) => WiredParts
   readonly buildIndex: BuildSearchIndex
@@ -51,9 +54,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #breaker = createCircuitBreaker(this.#runtime.clock)
     readonly #kept = createStoredParts(this.ctx.storage, () => this.#runtime.kinds)
     readonly #tools = createToolIndex({ ...this.#runtime, kept: this.#kept })
+    readonly #copier = createSetCopier({ ...this.#runtime, kept: this.#kept })
     readonly #inForce = createInForce({
       ...this.#runtime,
       kept: this.#kept,
+      onChanged: () => this.ctx.waitUntil(this.#copier.changed()),
       onWritten: (rowsWritten) => this.#bill.count({ rowsWritten }),
     })
     readonly #inTurn = createTurns()
@@ -64,6 +69,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#known((number) =>
         number === known ? { number } : { number, parts: this.#kept.always() },
       )
+    }
+
+    async copyAgain(found: number | undefined): Promise<void> {
+      await this.#inForce.known()
+      this.ctx.waitUntil(this.#copier.foundOlder(found))
     }
 
     parts(ids: readonly string[]) {
@@ -136,7 +146,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     async #changing<T>(change: PluginChange, work: (ports: ChangePorts) => Promise<T>): Promise<T> {
       try {
         return await this.#inTurn(async () => {
-          await this.#inForce.known()
+          await this.#inForce.compared()
           return this.#inForce.written(touchedBy(change, this.#kept), work)
         })
       } finally {

@@ -118,6 +118,7 @@ export function composeCatalog({ bundles, store, skills, trust, config, ...parts
       collect: createCollector({ ...config, store, bundles, clock: parts.clock }),
       clock: parts.clock,
       sourceOf,
+      near: parts.near,
       buildIndex: createSearchIndex,
     },
     /** Makes the lifecycle that decides changes of the enabled set. */

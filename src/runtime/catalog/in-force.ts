@@ -13,6 +13,8 @@ export interface InForceDeps {
   readonly current: () => Promise<Generation>
   /** Ids of all installed extensions. */
   readonly installedIds: () => Promise<readonly string[]>
+  /** Called once another generation is stored here. */
+  readonly onChanged: () => void
   /** Receives how many rows were written here. */
   readonly onWritten: (rows: number) => void
 }
@@ -31,6 +33,7 @@ export function createInForce({
   newestNumber,
   current,
   installedIds,
+  onChanged,
   onWritten,
 }: InForceDeps) {
   const names = keepNames(installedIds)
@@ -54,21 +57,36 @@ export function createInForce({
   const load = async (): Promise<void> => {
     const number = kept.number()
     const newest = number === undefined ? await newestNumber() : await askedSoon()
+    // A change that began meanwhile stores what it writes.
+    if (number !== undefined && writing) return
     if (number === undefined || (newest !== undefined && newest !== number)) {
       onWritten(kept.replace(await current()))
+      onChanged()
       void tellListeners()
     }
     // While D1 is away the next question asks again.
     isKnown = newest !== undefined
   }
-  /** The number of the generation in force. Its parts are stored here once this resolves. */
-  const known = async (): Promise<number> => {
+  /** Compares the stored number with D1's, unless that was done; one comparison at a time. */
+  const compared = async (): Promise<void> => {
     await writing
     if (!isKnown) await (loading ??= load().finally(() => (loading = undefined)))
+  }
+  /**
+   * The number of the generation in force. Its parts are stored here once this resolves. An object that was loaded anew
+   * answers from its storage, where every change is, and compares that with D1 behind the answer.
+   */
+  const known = async (): Promise<number> => {
+    await writing
+    const comparing = compared()
+    if (kept.number() === undefined) await comparing
+    else comparing.catch(() => {})
     return kept.number() ?? 0
   }
   return {
     known,
+    /** Resolves once the stored generation is D1's, or D1 is away. */
+    compared,
     names,
     tellListeners,
     /** Answers when the part is gone, when the listener's call is over, or after half a minute. */
@@ -99,6 +117,7 @@ export function createInForce({
       const wrote = (generation: Generation) => {
         onWritten(kept.change(before, generation))
         isKnown = true
+        onChanged()
       }
       try {
         return await work({ before, inForce: kept, names, begin, wrote })

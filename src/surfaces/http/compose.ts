@@ -7,9 +7,8 @@ import { fullName, type HttpModels } from '#platform/routes/targets.ts'
 export interface ReadinessParts {
   /** The fault of the settings, answered to every request. */
   readonly configProblem: Error | undefined
+  /** Whether the tables exist. */
   readonly readReadiness: () => Promise<Readiness>
-  /** Called once the tables exist. Never rejects. */
-  readonly onReady: () => Promise<void>
 }
 
 interface GoneParts {
@@ -20,16 +19,13 @@ interface GoneParts {
 /** The dependencies of the surfaces, for the composition. */
 export const composeHttp = <Deps extends GoneParts>(
   deps: Deps,
-  { configProblem, readReadiness, onReady }: ReadinessParts,
+  { configProblem, readReadiness }: ReadinessParts,
 ) => ({
   ...deps,
-  readiness: onceReady(async () => {
+  readiness: async () => {
     if (configProblem) throw configProblem
-    const readiness = await readReadiness()
-    // The table serves the operator's eyes: work does not wait for it to succeed.
-    if (readiness.state === 'ready') await onReady()
-    return readiness
-  }),
+    return readReadiness()
+  },
   onClientGone: async ({ session, run, principal, reader }: GoneClient): Promise<void> => {
     await deps.sources.clock.sleep(goneGraceMs)
     await deps.sessions.at(session).abandon(principal, run, reader)
@@ -44,14 +40,3 @@ export const fullNameIn =
 
 /** A closed `/v1` stream is how chat clients say Stop; a lost connection may come back sooner. */
 const goneGraceMs = 10_000
-
-/** Asks until the answer is `ready`, then keeps it. */
-function onceReady(ask: () => Promise<Readiness>): () => Promise<Readiness> {
-  let ready: Readiness | undefined
-  return async () => {
-    if (ready) return ready
-    const answer = await ask()
-    if (answer.state === 'ready') ready = answer
-    return answer
-  }
-}

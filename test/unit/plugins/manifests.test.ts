@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createManifestStore } from '../../../src/features/plugins/store/manifests.ts'
+import { systemSources } from '../../../src/compose/sources.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const kv = {
@@ -14,7 +15,8 @@ const http = { ...kv, id: 'http', manifest: { id: 'http' } } as const
 function open() {
   const { database, sqlite } = createSqliteDatabase()
   let nowMs = 0
-  const store = createManifestStore(database, { nowMs: () => ++nowMs })
+  const clock = { nowMs: () => ++nowMs }
+  const store = createManifestStore(database, { ...systemSources, clock })
   const changes = () => (sqlite.prepare('SELECT total_changes() AS n').get() as { n: number }).n
   return { store, sqlite, changes }
 }
@@ -35,6 +37,19 @@ describe('the table of manifests', () => {
     const before = changes()
     await store.syncBundled([kv, http])
     expect(changes()).toBe(before)
+  })
+
+  it('does not ask the database about plugins that an earlier call noted', async () => {
+    const { store } = open()
+    const noted = await store.syncBundled([kv])
+    expect(await store.syncBundled([kv], noted)).toBe(noted)
+    await store.syncBundled([kv, http], noted)
+    expect(await store.list()).toHaveLength(2)
+    await store.syncBundled([kv])
+    // The table has one plugin now, and the note of two is believed.
+    const both = await open().store.syncBundled([kv, http])
+    await store.syncBundled([kv, http], both)
+    expect((await store.list()).find(({ id }) => id === 'http')).toMatchObject({ state: 'removed' })
   })
 
   it('keeps switched off what the operator switched off, over a new version too', async () => {

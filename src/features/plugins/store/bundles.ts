@@ -10,7 +10,7 @@ const partChars = 600_000
 /** The part of KV that this room uses. */
 export interface Namespace {
   get(key: string): Promise<string | null>
-  put(key: string, value: string): Promise<void>
+  put(key: string, value: string, options?: { readonly expirationTtl: number }): Promise<void>
   delete(key: string): Promise<void>
 }
 

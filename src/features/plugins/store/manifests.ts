@@ -1,3 +1,4 @@
+import type { Clock } from '#contracts/sources.ts'
 import type { TrustTier } from '#contracts/manifest/manifest.ts'
 import type { Database } from '#platform/d1/database.ts'
 
@@ -29,17 +30,33 @@ const removeOthers = `
   WHERE tier = 'builtin' AND state <> 'removed' AND id NOT IN (SELECT value->>'id' FROM json_each(?1))`
 
 /** The table of installed plugins (M5). */
-export function createManifestStore(database: Database, clock: { readonly nowMs: () => number }) {
+export function createManifestStore(
+  database: Database,
+  {
+    clock,
+    sha256,
+  }: { readonly clock: Pick<Clock, 'nowMs'>; readonly sha256: (text: string) => string },
+) {
   return {
     /**
      * Brings the table up to date with the plugins that ship with this version of the Worker. A repeated call changes
      * nothing.
+     *
+     * @param noted What an earlier call answered: with the same plugins the database is not asked.
+     * @returns A hash of what the table has now.
      */
-    async syncBundled(bundled: readonly Omit<ManifestRecord, 'tier'>[]): Promise<void> {
-      const values = [JSON.stringify(bundled), clock.nowMs()] as const
+    async syncBundled(
+      bundled: readonly Omit<ManifestRecord, 'tier'>[],
+      noted?: string,
+    ): Promise<string> {
+      const text = JSON.stringify(bundled)
+      const hash = sha256(text)
+      if (hash === noted) return hash
+      const values = [text, clock.nowMs()] as const
       await database.batch(
         [upsert, removeOthers].map((sql) => database.prepare(sql).bind(...values)),
       )
+      return hash
     },
     async list(): Promise<readonly ManifestRecord[]> {
       const sql = 'SELECT id, version, hash, tier, manifest, state FROM manifests ORDER BY id'

@@ -60,9 +60,9 @@ export const watchNamespace = (namespace: Namespace, { count }: PlatformCount): 
     count({ kvReads: 1 })
     return namespace.get(key)
   },
-  put(key, value) {
+  put(key, value, options) {
     count({ kvWrites: 1 })
-    return namespace.put(key, value)
+    return namespace.put(key, value, options)
   },
   delete(key) {
     count({ kvWrites: 1 })

@@ -233,6 +233,8 @@ export interface CatalogApi {
   readonly look: (
     known?: number,
   ) => Promise<Reply<{ readonly number: number; readonly parts?: readonly StoredPart[] }>>
+  /** A reader found this generation in the copy of the set, or none: it is written again, at most once a minute. */
+  readonly copyAgain: (found: number | undefined) => Promise<void>
   /** The parts in force whose tools begin with one of these ids, each by one indexed read. */
   readonly parts: (
     ids: readonly string[],

@@ -432,7 +432,7 @@ describe('the life of a plugin', () => {
   })
 
   it('restores what was enabled in an earlier generation, bundled plugins too', async () => {
-    await createManifestStore(host.database, host.clock).syncBundled([
+    await createManifestStore(host.database, { ...host, sha256 }).syncBundled([
       { id: 'kv', version: '1.0.0', hash: 'h', manifest: { id: 'kv' }, state: 'enabled' },
     ])
     await host.add('a', '1.0.0')
@@ -453,7 +453,7 @@ describe('the life of a plugin', () => {
   it.each(['grant', 'revoke', 'remove', 'rollback'] as const)(
     'P5: a bundled plugin knows no %s',
     async (verb) => {
-      await createManifestStore(host.database, host.clock).syncBundled([
+      await createManifestStore(host.database, { ...host, sha256 }).syncBundled([
         { id: 'kv', version: '1.0.0', hash: 'h', manifest: { id: 'kv' }, state: 'enabled' },
       ])
       const permit = { grants: {}, usesTools: [], hooks: [] } as unknown as ReturnType<
