@@ -3,6 +3,8 @@ import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type {
   DayAmount,
   DayLeaseRequest,
+  DayPiece,
+  DaySettlement,
   DayUsage,
   FailedLogin,
   FailedLoginVerdict,
@@ -45,6 +47,7 @@ import {
   emptyObject,
 } from '#features/record/erasure/empty-tables.ts'
 import { createDayLedger } from '#features/access/day-ledger.ts'
+import { createDayRequests } from '#features/access/day-requests.ts'
 import { createFailedLoginLog } from '#features/access/failed-logins.ts'
 import { createIncidentLog } from '#features/access/incident-log.ts'
 import { createHeldRows } from '#features/access/held-rows.ts'
@@ -113,25 +116,25 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
 
     readonly #billed = billedBy(this.#meter, this.#runtime.clock, () => this.lifecycle.start())
     readonly #noted = notedBy(this.#billed)
+    readonly #days = createDayRequests(this.#runtime, this.#ledger, {
+      sweep: this.#sweep,
+      billed: this.#billed,
+    })
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
-      if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
+      if (job.fn === heldJob) return this.#heldJob.run(() => this.#held.look())
       if (job.fn === sweepJob) return this.#sweep.run()
       if (job.fn === erasureJob) return this.#erasure.run()
       if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
     reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
-      return this.#billed((nowMs) => {
-        const reply = this.#ledger.reserve(request, limits, nowMs)
-        if (reply.ok) this.#sweep.ensure()
-        return reply
-      })
+      return this.#days.reserve(request, limits)
     }
 
-    settle({ run, spent, step }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
-      return this.#noted((nowMs) => this.#ledger.settle(run, spent, nowMs, step))
+    settle(request: DaySettlement, limits?: DayAmount): Promise<Reply<DayPiece | null>> {
+      return this.#days.settle(request, limits)
     }
 
     usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {
