@@ -11,6 +11,9 @@ import { besides, grant, minus, nothing, plus, sumOf, toAmount, type Granted } f
 /** A piece that no run has taken for so long is called back. */
 const pieceMs = 600_000
 
+/** Each request reads them all. */
+const mostPieces = 64
+
 /** A reservation of a session for its next run. Runs have other ids. */
 export const isPiece = ({ run }: Pick<LeaseRow, 'run'>): boolean => run.startsWith('next:')
 
@@ -101,6 +104,7 @@ export function createPieces(rows: PrincipalRows, { today, openDay }: PiecesOpti
     if (!next || !isPiece({ run: next.id })) return undefined
     const asked = toAmount(next.asked)
     const day = today(nowMs)
+    if (piecesOf(day).length >= mostPieces) return undefined
     const found = rows.lease(next.id)
     const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
     const given = grant(asked, limits, used, piecesIn(day, rows.leases()))

@@ -106,6 +106,17 @@ describe('a day', () => {
     ).toBeUndefined()
   })
 
+  it('gives 64 sessions a piece at a time', () => {
+    const { ledger, usage } = open()
+    const limits = tokensOnly(800_000)
+    for (let at = 0; at < 70; at += 1) {
+      const next = { id: `next:${at}`, asked: tokensOnly(10) }
+      const of = { principal: 'p', session: `ses_${at}`, run: `${at}`, spent: spentTokens(0) }
+      ledger.settleAndReserve({ ...of, next }, limits, noon)
+    }
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 640 } })
+  })
+
   it('gives it no less than pays for something, while that is there', () => {
     const { ask } = open()
     const limits = tokensOnly(120_000)
