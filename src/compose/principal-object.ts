@@ -1,49 +1,17 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
-import type {
-  DayAmount,
-  DayLeaseRequest,
-  DayUsage,
-  FailedLogin,
-  FailedLoginVerdict,
-  Incident,
-  IncidentRecord,
-  PrincipalApi,
-  PrincipalLedger,
-  PrincipalTiming,
-  RateRequest,
-  RateVerdict,
-  EndedCredential,
-  HeldWorkRequest,
-} from '#runtime/session/types/principal.ts'
+import type { DayAmount, DayLeaseRequest, DayUsage, FailedLogin, FailedLoginVerdict, Incident, IncidentRecord, PrincipalApi, PrincipalLedger, PrincipalTiming, RateRequest, RateVerdict, EndedCredential, HeldWorkRequest, DayPiece, DaySettlement } from '#runtime/session/types/principal.ts'
 import type { Meter } from '#runtime/session/storage/meter.ts'
-import type {
-  KnowledgeAnswer,
-  KnowledgeRequest,
-  KnowledgeStore,
-} from '#features/record/types/knowledge.ts'
+import type { KnowledgeAnswer, KnowledgeRequest, KnowledgeStore } from '#features/record/types/knowledge.ts'
 import type { KnowledgeApi, MemoryApi } from '#features/memory/types.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
-import {
-  scheduleJob,
-  type CreateScheduleHost,
-  type ScheduleAnswer,
-  type ScheduleRequest,
-} from '#runtime/session/types/schedule-object.ts'
+import { scheduleJob, type CreateScheduleHost, type ScheduleAnswer, type ScheduleRequest } from '#runtime/session/types/schedule-object.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
-import {
-  createCredentialWatch,
-  type CredentialWatchOptions,
-} from '#features/access/credential-watch.ts'
-import {
-  createErasureJob,
-  erasureJob,
-  emptied,
-  emptyObject,
-} from '#features/record/erasure/empty-tables.ts'
+import { createCredentialWatch, type CredentialWatchOptions } from '#features/access/credential-watch.ts'
+import { createErasureJob, erasureJob, emptied, emptyObject } from '#features/record/erasure/empty-tables.ts'
 import { createDayLedger } from '#features/access/day-ledger.ts'
 import { createFailedLoginLog } from '#features/access/failed-logins.ts'
 import { createIncidentLog } from '#features/access/incident-log.ts'
@@ -52,6 +20,7 @@ import { createPlannedJob } from '#platform/objects/planned-job.ts'
 import { createPrincipalRows } from '#features/access/principal-rows.ts'
 import { createRateWindow } from '#features/access/rate-window.ts'
 import { createSweepJob } from '#features/access/sweep-job.ts'
+import { createDayRequests } from '#features/access/day-requests.ts'
 
 /** The dependencies of a principal's object. */
 export interface PrincipalRuntime {
@@ -113,6 +82,10 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
 
     readonly #billed = billedBy(this.#meter, this.#runtime.clock, () => this.lifecycle.start())
     readonly #noted = notedBy(this.#billed)
+    readonly #days = createDayRequests(this.#runtime, this.#ledger, {
+      sweep: this.#sweep,
+      billed: this.#billed,
+    })
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
@@ -123,15 +96,11 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
 
     reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
-      return this.#billed((nowMs) => {
-        const reply = this.#ledger.reserve(request, limits, nowMs)
-        if (reply.ok) this.#sweep.ensure()
-        return reply
-      })
+      return this.#days.reserve(request, limits)
     }
 
-    settle({ run, spent, step }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
-      return this.#noted((nowMs) => this.#ledger.settle(run, spent, nowMs, step))
+    settle(request: DaySettlement, limits?: DayAmount): Promise<Reply<DayPiece | null>> {
+      return this.#days.settle(request, limits)
     }
 
     usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {

@@ -339,6 +339,7 @@ export function createFakeApp(options: FakeOptions = {}) {
         agent: 'orchestrator',
       })),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
+      giveBack: async () => ({}),
       endHeld: async () => undefined,
       worksWith: async () => false,
       transcript: answerOwner('transcript', () => ({

@@ -91,6 +91,7 @@ export function createFakeGateway(
         deliver: unexpected('deliver'),
         confirm: unexpected('confirm'),
         spentBy: unexpected('spentBy'),
+        giveBack: unexpected('giveBack'),
         endHeld: unexpected('endHeld'),
         worksWith: unexpected('worksWith'),
         cancelCall: unexpected('cancelCall'),

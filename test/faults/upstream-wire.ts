@@ -96,12 +96,13 @@ export async function recordOf({ trace }: Someone) {
 export const sum = (values: readonly unknown[]) =>
   values.reduce<number>((total, value) => total + Number(value), 0)
 
-/** Every request is on the record once, nothing stays reserved, and the day is charged what the record says. */
+/** Every request is on the record once, no run keeps a reservation, and the day is charged what the record says. */
 export async function expectSettled(who: Someone, requests: number): Promise<void> {
   await vi.waitFor(
     async () => {
       const usage = await callJson(`/api/operator/usage?principal=${who.principal}`)
-      expect(usage).toMatchObject({ openRuns: 0, reserved: { tokens: 0 } })
+      // A session that is kept may hold a piece for its next run: that is no run's.
+      expect(usage).toMatchObject({ openRuns: 0 })
       const record = await recordOf(who)
       const called = record.filter(({ type }) => type === 'model_called')
       const failed = record.filter(({ type }) => type === 'model_failed')

@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { describe, expect, it } from 'vitest'
 import { systemSources } from '../../src/compose/sources.ts'
 import { expirePauses } from '../../src/runtime/session/waiting/outside.ts'
+import { createDayPieces, noPieces } from '../../src/runtime/session/runs/day-pieces.ts'
 import { leaseOf } from '../../src/runtime/session/runs/limits.ts'
 import { createSessionStore, type SessionStore } from '../../src/runtime/session/storage/store.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
@@ -55,6 +56,7 @@ async function countsAt(runs: number) {
           runtime,
           store,
           meter: { count: () => {} },
+          pieces: createDayPieces({ pieces: () => noPieces, setPieces: () => {} }),
           identity: { id: session },
         })
         asked.maxTokens = lease.maxTokens

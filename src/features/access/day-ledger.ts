@@ -2,11 +2,23 @@ import type {
   PrincipalTiming,
   DayAmount,
   DayLeaseRequest,
+  DayPiece,
+  DaySettlement,
   DayUsage,
 } from '#runtime/session/types/principal.ts'
-import type { RunSpending } from '#runtime/session/types/submission.ts'
 import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
 import type { Reply } from '#contracts/reply.ts'
+import { createLeaseChecks } from './lease-checks.ts'
+import {
+  adopt,
+  atLeast,
+  createPieces,
+  firstStep,
+  isPiece,
+  isSame,
+  piecesIn,
+  reservedIn,
+} from './day-pieces.ts'
 import {
   besides,
   dayOf,
@@ -22,70 +34,6 @@ import {
   type Granted,
 } from './day.ts'
 
-const maxPauseMs = 3_600_000
-
-/** Which open reservations a sweep asks about, when, and how the answer changes them. */
-export type LeaseChecks = ReturnType<typeof createLeaseChecks>
-
-/** Asks about an open reservation, at growing intervals while its run goes on. */
-function createLeaseChecks(
-  rows: PrincipalRows,
-  options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
-    readonly settle: (
-      run: string,
-      spent: RunSpending['usage'],
-      nowMs: number,
-      step: number | undefined,
-    ) => void
-  },
-) {
-  const { sweepEveryMs, settle } = options
-  return {
-    /** When a sweep is to look again, epoch milliseconds; `undefined` if no reservation is open. */
-    nextMs(nowMs: number): number | undefined {
-      const times = rows.leases().map((lease) => nextCheck(lease, nowMs))
-      return times.length === 0 ? undefined : Math.min(...times)
-    },
-    /**
-     * The reservations whose session is to be asked now. A reservation that a sweep meets for the first time waits for
-     * the next sweep: its run may not be written yet, and no clock says how old it is (docs/reliability.md F29).
-     */
-    start(nowMs: number): readonly LeaseRow[] {
-      const due = rows.leases().filter((lease) => nextCheck(lease, nowMs) <= nowMs)
-      const met = due.filter(({ checks }) => checks === 0)
-      if (met.length > 0)
-        rows.together(() => met.forEach(({ run }) => rows.checkLater(run, nowMs + sweepEveryMs)))
-      return due.filter(({ checks }) => checks > 0)
-    },
-    /** Takes the session's answer about such a run; `undefined` if the session did not answer. */
-    finish(run: string, spending: RunSpending | undefined, nowMs: number): void {
-      const lease = rows.lease(run)
-      // Settled meanwhile, or settled and reserved again: the session's answer is older than that.
-      if (!lease || lease.checks === 0) return
-      rows.together(() => {
-        const isSettled = spending?.state === 'over' || spending?.state === 'parked'
-        if (isSettled) settle(run, spending.usage, nowMs, spending.step)
-        else if (spending?.state === 'unknown') rows.closeLease(run)
-        // The reservation is still open if the run went on after it was asked.
-        if (rows.lease(run)) rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
-      })
-    },
-  }
-}
-
-/** A clock that was set back must not delay a check by more than the longest pause (docs/reliability.md F29). */
-const nextCheck = ({ nextCheckMs }: LeaseRow, nowMs: number): number =>
-  nextCheckMs > nowMs + maxPauseMs ? nowMs : Math.max(nextCheckMs, nowMs)
-
-/** Asks ever less often about a run that goes on or is parked for days: each question wakes its session. */
-function pauseAfter(
-  { checks }: LeaseRow,
-  spending: RunSpending | undefined,
-  sweepEveryMs: number,
-): number {
-  return spending ? Math.min(sweepEveryMs * 2 ** checks, maxPauseMs) : sweepEveryMs
-}
-
 /**
  * The days of one principal, in its object: reserves, settles, and frees reservations of runs that never began.
  * Synchronous. Invariant, for every day at every moment: settled + reserved ≤ limit. The exceptions are
@@ -96,6 +44,9 @@ function pauseAfter(
  * a restart. A resumed run with an open reservation may get more of that day. Without an open reservation it reserves
  * from today, because an earlier day may be used up: the amount settled before stays in its day and becomes the base
  * of the run's later figures.
+ *
+ * A piece is a reservation that a session made for its next run. It never changes what another run gets: a run that
+ * would get less because of pieces waits until they are called back (`inTheWay`).
  *
  * Settlements and reservations of a run may arrive in any order. Each names its step; a message of an earlier step
  * than the stored one is late and changes nothing.
@@ -136,7 +87,9 @@ export function createDayLedger(
     { asked, limits }: { readonly asked: DayAmount; readonly limits: DayAmount },
   ): DayAmount => {
     const used = plus(rows.settledIn(open.day), reservedIn(open.day, rows.leases()))
-    const again = grant(besides(toAmount(asked), progress.base), limits, minus(used, open.amount))
+    const pieces = piecesIn(open.day, rows.leases())
+    const asks = besides(toAmount(asked), progress.base)
+    const again = grant(asks, limits, minus(used, open.amount), pieces)
     const amount = again.ok ? toAmount(atLeast(again.amount, open.amount)) : open.amount
     rows.together(() => {
       rows.writeProgress(progress)
@@ -147,21 +100,19 @@ export function createDayLedger(
     return amount
   }
 
-  /**
-   * The most that a run with a reservation may spend in all: earlier settlements, its reservation, and the rest of
-   * its day.
-   */
-  const mostOf = ({ run, day, amount }: LeaseRow, limits: DayAmount): DayAmount => {
-    const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
-    return toAmount(sumOf([rows.progress(run).base, amount, besides(limits, used)]))
-  }
-
+  const { inTheWay, ahead } = createPieces(rows, { today, openDay })
   return {
+    inTheWay,
     reserve(
-      { run, session, asked, step = 0 }: DayLeaseRequest,
+      { run, session, asked, step = 0, piece, back }: DayLeaseRequest,
       limits: DayAmount,
       nowMs: number,
     ): Reply<DayAmount> {
+      if ((back !== undefined && rows.lease(back)) || (piece !== undefined && rows.lease(piece)))
+        rows.together(() => {
+          if (back !== undefined) rows.closeLease(back)
+          if (piece !== undefined) adopt(rows, { piece, run, nextCheckMs: nowMs + sweepEveryMs })
+        })
       const known = rows.progress(run)
       const at = Math.max(step, known.step)
       const open = rows.lease(run)
@@ -178,7 +129,8 @@ export function createDayLedger(
       const own = (isOfToday && before?.amount) || nothing
       const base = before && !isOfToday ? plus(known.base, before.amount) : known.base
       const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
-      const more = grant(besides(toAmount(asked), plus(base, own)), limits, used)
+      const asks = besides(toAmount(asked), plus(base, own))
+      const more = grant(asks, limits, used, piecesIn(day, rows.leases()))
       if (!more.ok) return refusal(more, { limits, day, nowMs })
       const amount = toAmount(plus(own, more.amount))
       rows.together(() => {
@@ -193,28 +145,50 @@ export function createDayLedger(
     },
     settle: (...settlement: Parameters<typeof settle>) =>
       rows.together(() => settle(...settlement)),
-    usage(limits: DayAmount, nowMs: number, run?: string): DayUsage {
-      const day = today(nowMs)
-      const open = run === undefined ? undefined : rows.lease(run)
-      const leases = rows.leases().filter((lease) => lease.day === day)
-      return {
-        day,
-        limits,
-        settled: toAmount(rows.settledIn(day)),
-        reserved: toAmount(reservedIn(day, leases)),
-        openRuns: leases.length,
-        ...(open && { most: mostOf(open, limits) }),
-      }
+    /** The same of a run that worked on a piece or whose session asks for one. */
+    settleAndReserve(
+      request: DaySettlement,
+      limits: DayAmount | undefined,
+      nowMs: number,
+    ): DayPiece | undefined {
+      const { run, spent, step, piece } = request
+      return rows.together(() => {
+        if (piece !== undefined) adopt(rows, { piece, run, nextCheckMs: nowMs + sweepEveryMs })
+        settle(run, spent, nowMs, step)
+        return limits && ahead(request, limits, nowMs)
+      })
     },
+    usage: (limits: DayAmount, nowMs: number, run?: string): DayUsage =>
+      usageOf(rows, limits, { day: today(nowMs), run }),
     checks: createLeaseChecks(rows, { sweepEveryMs, settle }),
   }
 }
 
-const firstStep = 1
+/**
+ * The most that a run with a reservation may spend in all: earlier settlements, its reservation, and the rest of its
+ * day.
+ */
+function mostOf(rows: PrincipalRows, { run, day, amount }: LeaseRow, limits: DayAmount): DayAmount {
+  const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
+  return toAmount(sumOf([rows.progress(run).base, amount, besides(limits, used)]))
+}
 
-/** Summed at each call, not stored: few reservations are open at a time. */
-const reservedIn = (day: string, leases: readonly LeaseRow[]): DayAmount =>
-  sumOf(leases.filter((lease) => lease.day === day).map(({ amount }) => amount))
+function usageOf(
+  rows: PrincipalRows,
+  limits: DayAmount,
+  { day, run }: { readonly day: string; readonly run: string | undefined },
+): DayUsage {
+  const open = run === undefined ? undefined : rows.lease(run)
+  const leases = rows.leases().filter((lease) => lease.day === day)
+  return {
+    day,
+    limits,
+    settled: toAmount(rows.settledIn(day)),
+    reserved: toAmount(reservedIn(day, leases)),
+    openRuns: leases.filter((lease) => !isPiece(lease)).length,
+    ...(open && { most: mostOf(rows, open, limits) }),
+  }
+}
 
 function refusal(
   { code }: Extract<Granted, { ok: false }>,
@@ -231,11 +205,3 @@ function refusal(
 }
 
 const inUsd = ({ costNanoUsd }: DayAmount) => `${costNanoUsd / 1e9} US dollars`
-
-const atLeast = (a: DayAmount, b: DayAmount): DayAmount => ({
-  tokens: Math.max(a.tokens, b.tokens),
-  costNanoUsd: Math.max(a.costNanoUsd, b.costNanoUsd),
-})
-
-const isSame = (a: DayAmount, b: DayAmount) =>
-  a.tokens === b.tokens && a.costNanoUsd === b.costNanoUsd

@@ -69,24 +69,30 @@ const openLeast: DayAmount = { tokens: 50_000, costNanoUsd: 250_000_000 }
  * unlimited dimension is always granted.
  *
  * @param used Settled and reserved together; more than the limit after an overrun or a lowered limit.
+ * @param pieces The part of it that sessions hold for their next runs: a share counts it as left.
  */
-export function grant(asked: DayAmount, limits: DayAmount, used: DayAmount): Granted {
-  const tokens = part(asked.tokens, limits.tokens, used.tokens, openLeast.tokens)
+export function grant(
+  asked: DayAmount,
+  limits: DayAmount,
+  used: DayAmount,
+  pieces: DayAmount = nothing,
+): Granted {
+  const tokens = part('tokens', { asked, limits, used, pieces })
   if (tokens === undefined) return { ok: false, code: 'lease_tokens' }
-  const costNanoUsd = part(
-    asked.costNanoUsd,
-    limits.costNanoUsd,
-    used.costNanoUsd,
-    openLeast.costNanoUsd,
-  )
+  const costNanoUsd = part('costNanoUsd', { asked, limits, used, pieces })
   if (costNanoUsd === undefined) return { ok: false, code: 'lease_cost' }
   return { ok: true, amount: { tokens, costNanoUsd } }
 }
 
-function part(asked: number, limit: number, used: number, least: number): number | undefined {
+function part(
+  name: keyof DayAmount,
+  of: Readonly<Record<'asked' | 'limits' | 'used' | 'pieces', DayAmount>>,
+): number | undefined {
+  const [asked, limit, used] = [of.asked[name], of.limits[name], of.used[name]]
   if (limit >= unlimited) return asked
   const left = Math.max(limit - used, 0)
   if (asked > 0 && left === 0) return undefined
-  const share = Math.max(Math.ceil(left * openShare), least)
+  const rest = Math.max(limit - used + of.pieces[name], 0)
+  const share = Math.max(Math.ceil(rest * openShare), openLeast[name])
   return Math.min(asked >= limit ? share : asked, left)
 }

@@ -121,9 +121,14 @@ export function createPrincipalLedger({
     async settle({ limits: known, counted, ...request }) {
       // The limits of the reservation are good enough: the object asks the session for what is not settled here.
       const now = known && { ...known, asOfMs: clock.nowMs() }
-      if (isUnlimited(await limitsFor(limitsOf, request.principal, now))) return
-      await ask(request.principal, (api) => api.settle(request), counted)
+      const limits = await limitsFor(limitsOf, request.principal, now)
+      // A piece is of a limit that was taken away meanwhile: it has its run's spending all the same.
+      if (isUnlimited(limits) && request.piece === undefined) return undefined
+      const settle = (api: PrincipalApi) =>
+        request.next ? api.settle(request, limits) : api.settle(request)
+      return (await ask(request.principal, settle, counted)) ?? undefined
     },
+    limitsOf: (principal, known) => limitsFor(limitsOf, principal, known),
     report(incident: Incident) {
       if (!mayReport(incident)) return
       tell(incident).catch(() => undefined) // reported again if the incident goes on

@@ -1,6 +1,8 @@
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { LeaseChecks } from './day-ledger.ts'
+import { isPiece } from './day-pieces.ts'
+import type { LeaseChecks } from './lease-checks.ts'
+import type { LeaseRow } from './principal-rows.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type {
   Incident,
@@ -13,9 +15,11 @@ import { answerWithin, sideBySide } from './ask-sessions.ts'
 /** How many sessions are asked at the same time. */
 const width = 8
 const answerMs = 10_000
+/** A run waits for pieces that are called back. */
+const backMs = 2_000
 
 /** The open reservations, and the sessions of their runs. */
-interface SweepOptions {
+export interface SweepOptions {
   readonly checks: LeaseChecks
   readonly sessions: Pick<SessionGateway, 'at'>
   readonly clock: Clock
@@ -27,10 +31,38 @@ interface SweepOptions {
  */
 export async function sweep({ checks, sessions, clock }: SweepOptions): Promise<void> {
   await sideBySide(checks.start(clock.nowMs()), width, async ({ session, run }) => {
+    if (isPiece({ run })) return callBack({ session, run }, { checks, sessions, clock })
     // Without an answer the reservation stays.
     const spending = await answerWithin(answerMs, clock, () => sessions.at(session).spentBy(run))
     checks.finish(run, spending, clock.nowMs())
   })
+}
+
+/** Calls a piece back. A session that does not answer keeps it: its runs may spend it, in the day of the piece. */
+async function callBack(
+  { session, run: piece }: Pick<LeaseRow, 'session' | 'run'>,
+  { checks, sessions, clock }: SweepOptions,
+): Promise<void> {
+  const answer = await answerWithin(backMs, clock, () => sessions.at(session).giveBack(piece))
+  checks.back(piece, answer, clock.nowMs())
+}
+
+/**
+ * Calls pieces back for a run that would get less because of them, until it would not. @param inTheWay The pieces, as
+ * of now.
+ */
+export async function callPiecesBack(
+  inTheWay: () => readonly LeaseRow[],
+  options: SweepOptions,
+): Promise<void> {
+  const asked = new Set<string>()
+  for (;;) {
+    const next = inTheWay().filter(({ run }) => !asked.has(run))
+    const some = next.slice(0, width)
+    if (some.length === 0) return
+    for (const { run } of some) asked.add(run)
+    await sideBySide(some, width, (lease) => callBack(lease, options))
+  }
 }
 
 interface SweepJobOptions extends SweepOptions {

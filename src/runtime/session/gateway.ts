@@ -141,6 +141,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   deliver: 'change',
   confirm: 'change',
   spentBy: 'read',
+  giveBack: 'change',
   context: 'read',
   transcript: 'read',
   tree: 'read',

@@ -1,6 +1,6 @@
 import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Delivery, RunSpending, SteerReceipt } from './types/submission.ts'
+import type { Delivery, PieceAnswer, RunSpending, SteerReceipt } from './types/submission.ts'
 import type { RunView } from './types/session-view.ts'
 import type { ConfirmedAttempt, ConfirmRequest } from './types/session-api.ts'
 import { spendingOf } from './log/views.ts'
@@ -28,6 +28,11 @@ export function createRunInputs(
   { revoke }: Pick<FloorKeeper, 'revoke'>,
 ) {
   const { runtime, identity, current, own, row, view, refuseWhileDeleting } = access
+  const spentBy = (run: string): RunSpending => {
+    const { store, runs } = current.parts
+    const spending = spendingOf(store.findRun(run), current.parts)
+    return runs.live(run) ? { ...spending, state: 'open' } : spending
+  }
   return {
     steer(principal: string, run: string, message: Message, idempotencyKey?: string): SteerReceipt {
       own(principal)
@@ -126,10 +131,7 @@ export function createRunInputs(
       current.parts.upkeep.carry()
       return confirmed
     },
-    spentBy(run: string): RunSpending {
-      const { store, runs } = current.parts
-      const spending = spendingOf(store.findRun(run), current.parts)
-      return runs.live(run) ? { ...spending, state: 'open' } : spending
-    },
+    spentBy,
+    giveBack: (piece: string): PieceAnswer => current.parts.pieces.giveBack(piece, spentBy),
   }
 }

@@ -95,6 +95,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     spentBy(...given: Given<'spentBy'>) {
       return this.#session.plain(() => this.#session.inputs.spentBy(...given))
     }
+    giveBack(...given: Given<'giveBack'>) {
+      return this.#session.plain(() => this.#session.inputs.giveBack(...given))
+    }
     owner() {
       return this.#answer(() => this.#session.readers.owner())
     }

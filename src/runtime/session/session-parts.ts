@@ -4,6 +4,7 @@ import { createSpentTotal } from './log/spending.ts'
 import { createStreamHub } from './log/stream-hub.ts'
 import { createTranscript } from './log/transcript.ts'
 import { createCredentialUse } from './runs/credential-use.ts'
+import { createDayPieces } from './runs/day-pieces.ts'
 import { createLiveRuns } from './runs/live-runs.ts'
 import { createRuns } from './runs/runs.ts'
 import { createChildren } from './storage/children.ts'
@@ -55,7 +56,9 @@ export function openParts(options: SessionPartsOptions) {
   const transcript = createTranscript(store)
   const hub = createStreamHub(sync, () => clock.sleep(0))
   const live = createLiveRuns(store)
-  const base = { runtime, identity, meter, sync, store, todo, children, transcript, hub, live }
+  const pieces = createDayPieces(todo)
+  const records = { store, todo, children, pieces, transcript }
+  const base = { runtime, identity, meter, sync, ...records, hub, live }
 
   const timers = createTimers({ ...options, clock, store })
   const retention = createRetention({ ...options, store, timers, live, todo })
@@ -67,7 +70,7 @@ export function openParts(options: SessionPartsOptions) {
   const courier = createCourier({
     todo,
     sessions: runtime.sessions,
-    settle: withRun((row) => settleDay(row, base)),
+    settle: withRun(async (row) => void (await settleDay(row, base))),
     release: withRun(credentials.release),
     tell: bus?.tell,
     addRule: async (rule) => runtime.approvalRules?.add(rule),
@@ -112,12 +115,9 @@ export function openParts(options: SessionPartsOptions) {
   }
   const carrying = { courier, outbox, traces, timers, upkeep }
   return {
-    store,
-    todo,
-    children,
+    ...records,
     space,
     spent,
-    transcript,
     hub,
     live,
     runs,

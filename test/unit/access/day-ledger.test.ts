@@ -78,6 +78,45 @@ describe('a day', () => {
     expect(ask('d', tokensOnly(1_000_000), limits)).toMatchObject({ value: { tokens: 66_993 } })
   })
 
+  it('E1: counts what sessions hold for their next runs as left, and calls it back where less is there', () => {
+    const { ask, ledger, usage } = open()
+    const limits = tokensOnly(800_000)
+    const next = { id: 'next:a', asked: tokensOnly(300_000) }
+    const settlement = { principal: 'p', session: 'ses_a', run: 'a', spent: spentTokens(0) }
+    expect(ledger.settleAndReserve({ ...settlement, next }, limits, noon)).toMatchObject({
+      amount: { tokens: 300_000 },
+    })
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 300_000 }, openRuns: 0 })
+    // An eighth of the whole day, as if no session held anything.
+    const request = { principal: 'p', session: 'ses_b', run: 'b', asked: tokensOnly(unlimited) }
+    expect(ledger.inTheWay(request, limits, noon)).toEqual([])
+    expect(ask('b', tokensOnly(unlimited), limits)).toMatchObject({ value: { tokens: 100_000 } })
+    const large = { ...request, run: 'c', asked: tokensOnly(600_000) }
+    expect(ledger.inTheWay(large, limits, noon)).toMatchObject([{ run: 'next:a' }])
+    ledger.checks.back('next:a', {}, noon)
+    expect(ledger.inTheWay(large, limits, noon)).toEqual([])
+    expect(ask('c', tokensOnly(600_000), limits)).toMatchObject({ value: { tokens: 600_000 } })
+    // The day has less than twice as much: the rest is for runs that begin.
+    expect(
+      ledger.settleAndReserve(
+        { ...settlement, next: { id: 'next:d', asked: tokensOnly(60_000) } },
+        limits,
+        noon,
+      ),
+    ).toBeUndefined()
+  })
+
+  it('gives 64 sessions a piece at a time', () => {
+    const { ledger, usage } = open()
+    const limits = tokensOnly(800_000)
+    for (let at = 0; at < 70; at += 1) {
+      const next = { id: `next:${at}`, asked: tokensOnly(10) }
+      const of = { principal: 'p', session: `ses_${at}`, run: `${at}`, spent: spentTokens(0) }
+      ledger.settleAndReserve({ ...of, next }, limits, noon)
+    }
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 640 } })
+  })
+
   it('gives it no less than pays for something, while that is there', () => {
     const { ask } = open()
     const limits = tokensOnly(120_000)

@@ -61,6 +61,12 @@ describe('the ledger of principals', () => {
     expect(names).toEqual([])
   })
 
+  it('E1: settles the spending of a piece although no limit is set any more', async () => {
+    const { ledger, calls } = open([() => ok(null)], () => none)
+    await ledger.settle({ ...settled, piece: 'next:run_a' })
+    expect(calls).toEqual([['settle', { ...settled, piece: 'next:run_a' }]])
+  })
+
   it("E1: reserves and settles with the principal's own object, by a name that tells nothing", async () => {
     const { ledger, names, calls } = open([() => ok({ tokens: 40, costNanoUsd: unlimited })])
     expect(await ledger.reserve(request)).toEqual({ tokens: 40, costNanoUsd: unlimited })

@@ -77,6 +77,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
       result: { ok: true, output: 1 },
     }),
   spentBy: (api) => api.spentBy(run),
+  giveBack: (api) => api.giveBack(run),
   endHeld: (api) => api.endHeld('key_1', 'revoked'),
   worksWith: (api) => api.worksWith('key_1'),
   transcript: (api) => api.transcript('operator'),

@@ -3,6 +3,7 @@ import { besides } from '#runtime/kernel/types/lease.ts'
 import { narrower, unlimited, type Limits, type Usage } from '#contracts/lease.ts'
 import { onlyLimited } from '../types/platform-usage.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
+import type { OwnLimits } from '#contracts/keys.ts'
 import type { DayAmount } from '../types/principal.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { OwnedLimit } from '../log/limit-text.ts'
@@ -10,6 +11,7 @@ import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
+import type { DayPieces } from './day-pieces.ts'
 
 const limitNames = Object.keys(onlyLimited()) as (keyof Limits)[] // its own keys, by its type
 
@@ -98,6 +100,7 @@ interface LeaseParts {
   readonly identity: { readonly id: string }
   /** Counts the cost of the request to the day's ledger. */
   readonly meter: Pick<PlatformCount, 'count'>
+  readonly pieces: DayPieces
 }
 
 /**
@@ -133,17 +136,25 @@ async function ofTheDay(row: RunRow, lease: Limits, parts: LeaseParts): Promise<
 }
 
 async function grantedByDay(row: RunRow, asked: DayAmount, parts: LeaseParts): Promise<DayAmount> {
-  const { runtime, store, identity, meter } = parts
+  const { runtime, store, identity, meter, pieces } = parts
   const { principal, dayLimits, mayRaise } = row.submission
+  // A settlement from before the run goes on is late from here on.
+  const step = stepOf(row, store.turns(row.order), false) + 1
+  const held = await ofPiece(row, { asked, step }, parts)
+  if (held.amount) return held.amount
+  const piece = pieces.of(row.id)
+  const back = pieces.drop()
+  const limits = held.limits ?? dayLimits
   const reserving = runtime.principals.reserve({
     principal,
     session: identity.id,
     run: row.id,
     counted: meter.count,
     asked,
-    // A settlement from before the run goes on is late from here on.
-    step: stepOf(row, store.turns(row.order), false) + 1,
-    ...(dayLimits && { limits: dayLimits }),
+    step,
+    ...(limits && { limits }),
+    ...(piece !== undefined && { piece }),
+    ...(back !== undefined && { back }),
   })
   return reserving.catch((error: unknown) => {
     const used = usedUpIn(error)
@@ -153,6 +164,26 @@ async function grantedByDay(row: RunRow, asked: DayAmount, parts: LeaseParts): P
     // The ledger refuses nothing of an amount that is not asked for, and may have some of the other.
     return grantedByDay(row, { ...asked, [used]: 0 }, parts)
   })
+}
+
+/**
+ * The reservation that the session made ahead, for a run that has reserved nothing before; otherwise the limits that
+ * were looked up.
+ */
+async function ofPiece(
+  row: RunRow,
+  { asked, step }: { readonly asked: DayAmount; readonly step: number },
+  { runtime, store, pieces }: LeaseParts,
+): Promise<{ readonly amount?: DayAmount; readonly limits?: OwnLimits }> {
+  const { principals, clock } = runtime
+  const { principal, dayLimits } = row.submission
+  if (!principals.limitsOf || step > 1 || store.lastTurn(row.order) > 0) return {}
+  const limits = await principals.limitsOf(principal, dayLimits)
+  if (limits.tokens >= unlimited && limits.costNanoUsd >= unlimited) return { amount: asked }
+  const asOfMs = clock.nowMs()
+  const day = new Date(asOfMs).toISOString().slice(0, 10)
+  const amount = pieces.take({ run: row.id, asked, limits, day })
+  return amount ? { amount } : { limits: { ...limits, asOfMs } }
 }
 
 /** The amount of which the day has nothing left. */

@@ -7,6 +7,7 @@ import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
 import type { Children } from '../storage/children.ts'
 import type { Meter } from '../storage/meter.ts'
+import type { DayPieces } from './day-pieces.ts'
 import { withPin, begun } from '../storage/session-row.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { RunRow } from '../storage/stored-rows.ts'
@@ -50,6 +51,7 @@ export interface RunParts {
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly meter: Meter
+  readonly pieces: DayPieces
   /** The outbox of the audit record. */
   readonly outbox: { readonly begin: () => void; readonly isListed: () => boolean }
   readonly live: LiveRuns

@@ -1,6 +1,7 @@
 import type { ApprovalRule } from '../types/approval.ts'
 import type { Delivery } from '../types/submission.ts'
 import { tablesMark } from '#contracts/objects.ts'
+import type { HeldPieces } from '../types/principal.ts'
 import type { Emitted, SubscriptionOwner } from '../types/audit-sink.ts'
 
 /** A delivery that is due: the keeper of subscriptions that gets an event. */
@@ -147,6 +148,7 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
   const tracePrefix = 'trouble trace '
   const triesPrefix = 'trouble tries '
   const settledKey = 'trouble settled'
+  const piecesKey = 'trouble pieces'
   const tombstoneKey = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
@@ -212,6 +214,12 @@ export function createTodo({ sql }: Pick<DurableObjectStorage, 'sql'>) {
      */
     settledUpTo: () => Number(get(settledKey) ?? 0),
     noteSettled: (order: number) => put(settledKey, order),
+    /** The pieces of the principal's day that this session holds. */
+    pieces: (): HeldPieces => (get(piecesKey) as HeldPieces | undefined) ?? { taken: {} },
+    setPieces: (held: HeldPieces) => {
+      if (held.free || Object.keys(held.taken).length > 0) put(piecesKey, held)
+      else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', piecesKey)
+    },
     /** Runs whose trace has yet to be exported, with the number of tries. */
     traces: () =>
       exists()

@@ -89,6 +89,38 @@ export interface DayLeaseRequest {
   readonly step?: number
   /** The principal's limits as the caller knows them. Looked up if absent or old. */
   readonly limits?: OwnLimits
+  /** The piece that the run works on: it becomes the run's own reservation. */
+  readonly piece?: string
+  /** A piece that the session holds unused and gives back with this request. */
+  readonly back?: string
+}
+
+/**
+ * A part of a day that a session holds for its next run: the answer to the question that this run would ask, asked
+ * when the run before it was settled.
+ * @see docs/decisions/0116-a-day-in-pieces.md
+ */
+export interface DayPiece {
+  readonly id: string
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  /** The principal's limits when it was reserved, and what was asked. */
+  readonly limits: DayAmount
+  readonly asked: DayAmount
+  readonly amount: DayAmount
+}
+
+/** The pieces of a session, as they are stored: at most one for the next run, and those that runs work on. */
+export interface HeldPieces {
+  readonly free?: DayPiece
+  /** The run of each piece whose settlement the day's ledger has not acknowledged. */
+  readonly taken: Readonly<Record<string, string>>
+}
+
+/** The settlement of a run, and the piece that its session asks for. */
+export interface DaySettlement extends Omit<DayLeaseRequest, 'asked' | 'back'> {
+  readonly spent: DayAmount
+  readonly next?: Pick<DayPiece, 'id' | 'asked'>
 }
 
 /**
@@ -109,11 +141,11 @@ export interface PrincipalLedger {
   /**
    * Settles the spending of a run so far, with all runs below it, and ends its reservation. The latest step counts, in
    * whatever order and however often requests arrive. Throws `request_unavailable`; an amount that could not be settled
-   * is fetched later (`SessionApi.spentBy`).
+   * is fetched later (`SessionApi.spentBy`). @returns The piece that was asked for, unless the day is too short for it.
    */
-  readonly settle: (
-    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount } & AskedByRun,
-  ) => Promise<void>
+  readonly settle: (request: DaySettlement & AskedByRun) => Promise<DayPiece | undefined>
+  /** A principal's limits as of now. Throws `request_unavailable`. Absent: no session holds pieces. */
+  readonly limitsOf?: (principal: string, known?: OwnLimits) => Promise<DayAmount>
   /** Shows a problem on the operator's page, or (`isOver`) its end. Never throws, never waits. */
   readonly report: (incident: Incident) => void
 }
@@ -176,6 +208,7 @@ export interface DayUsage {
   readonly limits: DayAmount
   readonly settled: DayAmount
   readonly reserved: DayAmount
+  /** Runs that asked for a reservation of their own; what sessions hold for their next runs is no run. */
   readonly openRuns: number
   /** The most that the run in the request may spend, its own reservation included. Absent if it has none. */
   readonly most?: DayAmount
@@ -206,9 +239,7 @@ export interface PrincipalRates {
 export interface PrincipalApi extends ScheduleApi {
   readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
-  readonly settle: (
-    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },
-  ) => Promise<Reply<null>>
+  readonly settle: (request: DaySettlement, limits?: DayAmount) => Promise<Reply<DayPiece | null>>
   readonly usage: (limits: DayAmount, run?: string) => Promise<Reply<DayUsage>>
   readonly report: (incident: Incident) => Promise<Reply<null>>
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>

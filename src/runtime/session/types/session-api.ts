@@ -18,6 +18,7 @@ import type { FloorView } from './floor.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type {
   Delivery,
+  PieceAnswer,
   RunSpending,
   SteerReceipt,
   SubmitReceipt,
@@ -205,6 +206,8 @@ export interface SessionApi {
   readonly confirm: (request: ConfirmRequest) => Promise<Reply<ConfirmedAttempt>>
   /** The spending of a run so far; `unknown` if there is no such run. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
+  /** Gives back a piece of the day that no run has taken. For the ledger above it. */
+  readonly giveBack: (piece: string) => Promise<PieceAnswer>
   readonly transcript: (
     principal: string,
     query?: TranscriptQuery,

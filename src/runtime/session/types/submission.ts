@@ -146,6 +146,12 @@ export interface RunSpending {
   readonly step?: number
 }
 
+/** The run that works on a piece of the day which is called back; empty if none does: the session no longer holds it. */
+export interface PieceAnswer {
+  readonly run?: string
+  readonly spending?: RunSpending
+}
+
 /**
  * Raised when a change of the messages between sessions would be misread by an older session. Unknown fields are
  * ignored.

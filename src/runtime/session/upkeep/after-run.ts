@@ -1,9 +1,11 @@
 import type { Floor } from '../types/floor.ts'
+import type { DayPiece, DaySettlement } from '../types/principal.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { RunOutcome } from '../types/session-view.ts'
 import type { SessionRuntime } from '../types/runtime.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import { spendingOf } from '../log/views.ts'
+import type { DayPieces } from '../runs/day-pieces.ts'
 import type { LiveRuns } from '../runs/live-runs.ts'
 import type { Meter } from '../storage/meter.ts'
 import type { SessionStore } from '../storage/store.ts'
@@ -12,6 +14,8 @@ import type { AuditOutbox } from './audit-outbox.ts'
 import type { Report } from './incidents.ts'
 import type { Recovery, RecoveryParts } from './recovery.ts'
 import type { Timers } from './timers.ts'
+
+const nothing = { tokens: 0, costNanoUsd: 0 }
 
 /** The job that ends a handoff when its time is over. */
 export const floorJob = 'floor'
@@ -22,6 +26,7 @@ interface SettleParts {
   readonly store: SessionStore
   readonly live: LiveRuns
   readonly meter: Meter
+  readonly pieces: DayPieces
 }
 
 export interface AfterRunParts extends SettleParts, RecoveryParts {
@@ -64,7 +69,7 @@ export function createAfterRun(parts: AfterRunParts) {
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
   }
   /** The run as it is stored now. The day's ledger fetches spending that did not reach it. */
-  const settle = async (row: RunRow) => settleDay(store.findRun(row.id) ?? row, parts)
+  const settle = async (row: RunRow) => settleAndAsk(store.findRun(row.id) ?? row, parts)
 
   return {
     /** Sends the outbox entries to other objects, and sets the recovery timer for the rest. */
@@ -94,22 +99,58 @@ export function createAfterRun(parts: AfterRunParts) {
   }
 }
 
+/**
+ * Settles a run that is over, and asks for what the next run of the session will ask: a session that is used once, or
+ * whose own limits are less with each run, asks for nothing.
+ */
+async function settleAndAsk(row: RunRow, parts: SettleParts): Promise<void> {
+  const { store, pieces } = parts
+  const { isStateless, limits } = store.session() ?? { isStateless: true }
+  const isOver = store.final(row.order)?.state === 'completed'
+  const next = isStateless || limits || !isOver ? undefined : pieces.next(row.id)
+  if (!next) return void (await settleDay(row, parts))
+  let given: DayPiece | undefined
+  try {
+    given = await settleDay(row, parts, next)
+  } finally {
+    pieces.answered(next.id, given)
+  }
+}
+
 /** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
-export async function settleDay(row: RunRow, parts: SettleParts): Promise<void> {
-  const { store, live, identity, meter, runtime } = parts
-  if (row.submission.lineage) return // a child's lease is part of its parent's
+export async function settleDay(
+  row: RunRow,
+  parts: SettleParts,
+  next?: DaySettlement['next'],
+): Promise<DayPiece | undefined> {
+  const { store, live, identity, meter, runtime, pieces } = parts
+  if (row.submission.lineage) return undefined // a child's lease is part of its parent's
   const { state, usage, step } = spendingOf(row, { store, runs: live })
-  if (state === 'open') return // the run keeps its reservation
   const { principal, dayLimits: limits } = row.submission
-  await runtime.principals.settle({
+  const piece = pieces.of(row.id)
+  const about = {
     principal,
     session: identity.id,
     run: row.id,
+    ...(piece !== undefined && { piece }),
     ...(limits && { limits }),
     counted: meter.count,
+  }
+  if (state === 'open') {
+    // The run keeps its reservation. While it waits, the ledger has to know which it is: a raise asks for it.
+    if (piece === undefined || live.live(row.id)) return undefined
+    await runtime.principals.reserve({ ...about, asked: nothing, step: 1 })
+    pieces.settled(piece)
+    return undefined
+  }
+  const given = await runtime.principals.settle({
+    ...about,
+    ...(next && { next }),
     spent: { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd },
     ...(step !== undefined && { step }),
   })
+  if (piece !== undefined) pieces.settled(piece)
+  return given
 }
 
 /** Books platform use that belongs to no run, while none is live, with the deployment. Never throws. */

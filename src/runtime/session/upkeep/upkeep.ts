@@ -50,7 +50,7 @@ export function createUpkeep(parts: UpkeepParts) {
     /** Plans the job that deletes the session even if its object ends right after the session has left the list. */
     leaveLater: retention.leave,
     /** Settles a run's spending so far in the principal's day. Rejects if the ledger cannot be reached. */
-    settle: (row: RunRow) => settleDay(row, parts),
+    settle: async (row: RunRow) => void (await settleDay(row, parts)),
     /** Call it after the object was loaded: finds the timers that have rows. */
     begin: () => {
       recovery.begin()
