@@ -34,7 +34,7 @@ function proofOf(
 const hasEffectAtOnce = (request: SubmitRequest, runs: Pick<Runs, 'isIdle'>): boolean =>
   request.answers !== undefined || !runs.isIdle() || isReturn(request.messages)
 
-/** Admits a request; one with a claim has neither an effect nor an answer before the claim is known to hold. */
+/** Admits a request. Before its claim is known to hold, it has neither an effect nor an answer. */
 async function admitClaimed(
   request: SubmitRequest,
   options: Parameters<typeof admit>[1],
