@@ -225,13 +225,15 @@ describe('a key that an isolate knows', () => {
     expect(upstream.requests).toHaveLength(0)
   })
 
-  it('T1: is refused, and tells nothing, where the request would have been refused for another reason', async () => {
+  it.each([
+    ['an unknown model', '/v1/chat/completions', { ...chat, model: 'nothing-here' }],
+    ['no messages', '/v1/chat/completions', { ...chat, messages: 'none' }],
+    ['an absent session', `/api/sessions/ses_${'a'.repeat(22)}/runs`, { task: 'go' }],
+    ['no session', '/api/sessions/none/runs', { task: 'go' }],
+  ])('T1: is told nothing else where it was revoked and asks for %s', async (_name, path, json) => {
     const { key, id } = await addKnown()
     await revoke(id)
-    for (const json of [{ ...chat, model: 'nothing-here' }, { messages: 'none' }])
-      expect(await refused(await as(key, '/v1/chat/completions', json))).toEqual(invalid)
-    const nowhere = `/api/sessions/ses_${'a'.repeat(22)}/runs`
-    expect(await refused(await as(key, nowhere, { task: 'go' }))).toEqual(invalid)
+    expect(await refused(await as(key, path, json))).toEqual(invalid)
   })
 
   it('T19: is held to the limits of now', async () => {

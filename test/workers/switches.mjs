@@ -31,7 +31,7 @@ export default [
     name: 'claim-before-answers',
     what: 'T1: nothing is told to a caller whose key no session asked about',
     test: 'claims.workers.test.ts',
-    only: 'refused for another reason',
+    only: 'is told nothing else where it was revoked',
     file: 'src/surfaces/http/app.ts',
     find: "if (!context.get('isProven')) {",
     replace: 'if (false) {',
