@@ -11,7 +11,11 @@ import { createContextFitter } from '#runtime/context/context-fitter.ts'
 import { createContextReader } from '#runtime/context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#runtime/session/types/principal.ts'
 import type { AskProvider } from '#contracts/provider.ts'
-import { defaultTiming, type SessionRuntime, type SessionTiming } from '#runtime/session/types/runtime.ts'
+import {
+  defaultTiming,
+  type SessionRuntime,
+  type SessionTiming,
+} from '#runtime/session/types/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createToldAnswers } from '#features/policy/answers/told-answers.ts'
 import type { openOAuth as OpenOAuth } from './sign-in.ts'

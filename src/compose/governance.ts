@@ -44,6 +44,7 @@ import { composeTelemetry, type OtlpConfig } from '#features/record/telemetry/ot
 import { createLogWriter, type LogWriterOptions } from '#features/record/telemetry/log-writer.ts'
 import { tellEnds } from '#features/access/told-ends.ts'
 import { createToAsk } from '#features/approvals/to-ask.ts'
+import { createClaimCheck, createKnownKeys } from '#features/access/known-keys.ts'
 import { createTrustAdministration } from '#features/access/trust-administration.ts'
 
 interface GovernanceConfig extends Pick<LivePolicyDeps, 'ownHosts'> {
@@ -90,7 +91,8 @@ export function composeGovernance(parts: GovernanceParts) {
   const secrets = { secrets: stores.secrets, sealing, learn: learned.learn }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys: stores.keys, clock })
   const principals = createPrincipalLedger({ ...parts, limitsOf })
-  const { keys, grants } = tellEnds({ ...stores, principals })
+  const knownKeys = createKnownKeys(parts)
+  const { keys, grants } = tellEnds({ ...stores, principals, forget: knownKeys.clear })
   const { takeRate } = principals
   const { version, send } = parts
   const { operatorKey } = config
@@ -117,6 +119,7 @@ export function composeGovernance(parts: GovernanceParts) {
       ...signIn,
       limits,
       operatorKey,
+      knownKeys,
       openOAuth: parts.openOAuth?.(signIn),
     }),
     createJob: createPlannedJob,
@@ -124,6 +127,7 @@ export function composeGovernance(parts: GovernanceParts) {
     telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
     /** The checks before a run begins, and before it goes on. */
     ofRuns: {
+      holdsClaim: createClaimCheck({ keys, clock }),
       whyNotOn: createMayGoOn({ keys, fullNameOf }),
       mayBegin: createMayBegin({
         keys,

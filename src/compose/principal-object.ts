@@ -1,17 +1,51 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
-import type { DayAmount, DayLeaseRequest, DayUsage, FailedLogin, FailedLoginVerdict, Incident, IncidentRecord, PrincipalApi, PrincipalLedger, PrincipalTiming, RateRequest, RateVerdict, EndedCredential, HeldWorkRequest, DayPiece, DaySettlement } from '#runtime/session/types/principal.ts'
+import type {
+  DayAmount,
+  DayLeaseRequest,
+  DayUsage,
+  FailedLogin,
+  FailedLoginVerdict,
+  Incident,
+  IncidentRecord,
+  PrincipalApi,
+  PrincipalLedger,
+  PrincipalTiming,
+  RateRequest,
+  RateVerdict,
+  EndedCredential,
+  HeldWorkRequest,
+  DayPiece,
+  DaySettlement,
+} from '#runtime/session/types/principal.ts'
 import type { Meter } from '#runtime/session/storage/meter.ts'
-import type { KnowledgeAnswer, KnowledgeRequest, KnowledgeStore } from '#features/record/types/knowledge.ts'
+import type {
+  KnowledgeAnswer,
+  KnowledgeRequest,
+  KnowledgeStore,
+} from '#features/record/types/knowledge.ts'
 import type { KnowledgeApi, MemoryApi } from '#features/memory/types.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
-import { scheduleJob, type CreateScheduleHost, type ScheduleAnswer, type ScheduleRequest } from '#runtime/session/types/schedule-object.ts'
+import {
+  scheduleJob,
+  type CreateScheduleHost,
+  type ScheduleAnswer,
+  type ScheduleRequest,
+} from '#runtime/session/types/schedule-object.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { createCredentialWatch, type CredentialWatchOptions } from '#features/access/credential-watch.ts'
-import { createErasureJob, erasureJob, emptied, emptyObject } from '#features/record/erasure/empty-tables.ts'
+import {
+  createCredentialWatch,
+  type CredentialWatchOptions,
+} from '#features/access/credential-watch.ts'
+import {
+  createErasureJob,
+  erasureJob,
+  emptied,
+  emptyObject,
+} from '#features/record/erasure/empty-tables.ts'
 import { createDayLedger } from '#features/access/day-ledger.ts'
 import { createFailedLoginLog } from '#features/access/failed-logins.ts'
 import { createIncidentLog } from '#features/access/incident-log.ts'

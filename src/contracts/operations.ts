@@ -1,7 +1,7 @@
 import type { RunState } from './agent.ts'
 import type { Rights, OwnLimits, Scope } from './keys.ts'
 
-/** The caller with its rights. Read anew with each request. */
+/** The caller with its rights, read anew with each request; of a caller with a claim, as they were read last. */
 export interface Principal extends Omit<Rights, 'limits'> {
   readonly id: string
   /** The id of the key it came with; absent for the operator key of the deployment. */
@@ -17,6 +17,11 @@ export interface Principal extends Omit<Rights, 'limits'> {
    * its role may. `role` is no more than the token allows.
    */
   readonly token?: { readonly scopes: readonly Scope[]; readonly couldHave: readonly Scope[] }
+  /**
+   * What the Worker remembers of its key and has not asked for with this request: the session asks, before any effect.
+   * Absent for a caller whose key was looked up.
+   */
+  readonly claim?: string
 }
 
 /** Where a request came from, for the record and for the limit of failed logins. */

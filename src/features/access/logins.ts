@@ -3,7 +3,7 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView, type KeyStore } from './types/keys.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
-import type { Client } from '#contracts/operations.ts'
+import type { Client, Principal } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type {
@@ -19,6 +19,7 @@ import type { TokenReader, OAuthService } from './types/oauth.ts'
 import type { Authenticate } from '#platform/routes/types.ts'
 import type { RequestLimits } from './types/request-limits.ts'
 import { holderOf, operator } from './principal-of.ts'
+import { keyIn, type KnownKeys } from './known-keys.ts'
 
 const maxBlocked = 1_000
 
@@ -130,10 +131,12 @@ export interface AuthenticatorOptions {
   readonly limits: Pick<RequestLimits, 'stranger'>
   /** Absent on the sign-in page, which accepts keys alone. */
   readonly tokens?: TokenReader
+  /** Told of each key that was looked up. */
+  readonly knownKeys?: Pick<KnownKeys, 'note' | 'forget'>
 }
 
 /**
- * Checks keys. The operator key needs no query; every other key is looked up by its hash with each request, so that a
+ * Checks keys. The operator key needs no query; every other key is looked up by its hash with each call, so that a
  * revoked key is refused from the next request on. Without an operator key every request is refused: an open
  * deployment would let strangers spend its owner's money.
  *
@@ -143,7 +146,7 @@ export interface AuthenticatorOptions {
  * must learn that it needs another, not wait.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
-  const { operatorKey, sha256, keys, clock, logins, limits, tokens } = options
+  const { operatorKey, sha256, keys, clock, logins, limits, tokens, knownKeys } = options
   const expected = operatorKey ? sha256(operatorKey) : undefined
   const known = new Set<string>()
   const remember = (hash: string) => {
@@ -152,7 +155,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
   }
   return async (authorization, client = {}) => {
     if (expected === undefined) throw notConfigured()
-    const key = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+    const key = keyIn(authorization)
     if (key === undefined) throw unauthenticated('Send the key as "Authorization: Bearer <key>".')
     // Hashed first: the comparison then takes the same time whatever the length, and tells nothing of the key.
     const hash = sha256(key)
@@ -172,9 +175,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
     const found = await keys.findByHash(hash)
     if (found && stateOf(found, nowMs) === 'active') {
       remember(hash)
+      knownKeys?.note(hash, found, nowMs)
       return holderOf(found, nowMs)
     }
     known.delete(hash)
+    knownKeys?.forget(hash)
     throw await refusal(logins, client, found)
   }
 }
@@ -226,17 +231,20 @@ interface LoginParts extends Sources {
   readonly deployment?: PlatformCount
   /** Opens the authorization server, whose page accepts keys alone. Absent without its KV binding. */
   readonly openOAuth?: ((authenticate: Authenticate) => OAuthService) | undefined
+  readonly knownKeys: KnownKeys
 }
 
 /** Builds authentication: by a key, or by a token of the authorization server. */
 export function createLogins(parts: LoginParts): {
   readonly authenticate: Authenticate
+  readonly claim: (authorization: string | undefined) => Principal | undefined
   readonly oauth?: OAuthService
 } {
   const options = { ...parts, logins: createLoginLimit(parts) }
   const oauth = parts.openOAuth?.(createAuthenticator(options))
   return {
     authenticate: createAuthenticator({ ...options, ...defined({ tokens: oauth }) }),
+    claim: (authorization) => parts.knownKeys.claim(authorization),
     ...defined({ oauth }),
   }
 }

@@ -9,13 +9,15 @@ interface ToldEndsOptions {
   readonly keys: KeyStore
   readonly grants: GrantStore
   readonly principals: Pick<PrincipalObjects, 'lookHeld' | 'report'>
+  /** This isolate forgets at once what it knew of keys. */
+  readonly forget: () => void
 }
 
 /**
  * Wraps the tables so that each end of a key or sign-in makes its principal's object look for work that goes on with
  * it. The revocation holds in any case; an unreachable object looks by itself later.
  */
-export function tellEnds({ keys, grants, principals }: ToldEndsOptions): {
+export function tellEnds({ keys, grants, principals, forget }: ToldEndsOptions): {
   readonly keys: KeyStore
   readonly grants: GrantStore
 } {
@@ -34,12 +36,18 @@ export function tellEnds({ keys, grants, principals }: ToldEndsOptions): {
   return {
     keys: {
       ...keys,
+      async change(principal, rights, event) {
+        await keys.change(principal, rights, event)
+        forget()
+      },
       async revoke(id, event) {
         await keys.revoke(id, event)
+        forget()
         await tell(event)
       },
       async rotate(old, key, event) {
         await keys.rotate(old, key, event)
+        forget()
         await tell(event)
       },
     },

@@ -3,7 +3,13 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Send } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { reservationFor, type TokenEstimator, defaultTimeoutMs, type BackendCall, type ModelBackend } from './estimate.ts'
+import {
+  reservationFor,
+  type TokenEstimator,
+  defaultTimeoutMs,
+  type BackendCall,
+  type ModelBackend,
+} from './estimate.ts'
 import { watchCall, requestOnce, type Translate } from './openai/request-once.ts'
 import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'

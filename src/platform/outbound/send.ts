@@ -1,4 +1,13 @@
-import { type OutboundHop, type Redaction, OutboundError, type Carrier, type OutboundReport, type OutboundRequest, type OutboundRules, type Send } from '#contracts/outbound.ts'
+import {
+  type OutboundHop,
+  type Redaction,
+  OutboundError,
+  type Carrier,
+  type OutboundReport,
+  type OutboundRequest,
+  type OutboundRules,
+  type Send,
+} from '#contracts/outbound.ts'
 import { defined } from '#contracts/defined.ts'
 import { isReachable, unreachableText, isOutside, isPublicHost } from './types.ts'
 import { isOfThisMachine } from '#contracts/destination.ts'

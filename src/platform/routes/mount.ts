@@ -146,6 +146,8 @@ function toRequest(deps: RequestDeps, context: HttpContext): RequestContext {
     client: clientOf(context),
     trace,
     by: () => ({ principal: caller.id, trace: trace().trace, requestId }),
+    prove: async () => (await context.get('prove')?.()) ?? caller,
+    noteProven: () => context.set('isProven', true),
     needScopes: (scopes) => context.set('neededScopes', scopes),
     noteBegun: (mayHaveBegun) => context.set('mayHaveBegun', mayHaveBegun),
     keepAlive: (work) => keepAlive(context, work),

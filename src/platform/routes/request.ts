@@ -20,6 +20,10 @@ export interface RequestContext {
   readonly trace: () => RequestTrace
   /** The author of a change and its request, for the record. */
   readonly by: () => Administrator
+  /** The caller without a claim: its key was looked up, by this request if it was not before. Throws as a guard does. */
+  readonly prove: () => Promise<Principal>
+  /** The session has said that the caller's claim holds. */
+  readonly noteProven: () => void
   /** Says with the refusal which scopes a client may ask for next. */
   readonly needScopes: (scopes: readonly Scope[]) => void
   /** Whether a run may have begun: an error then says that the same request again would be a second one. */

@@ -43,6 +43,11 @@ export interface RequestDeps {
 /** The dependencies of the app before a route answers. */
 export interface GuardDeps extends RequestDeps {
   readonly authenticate: Authenticate
+  /**
+   * The caller as this isolate remembers it, for a request that goes on to a session, which asks whether that still
+   * holds. `undefined`: the key is looked up.
+   */
+  readonly claim?: (authorization: string | undefined) => Principal | undefined
   readonly limits: {
     /** Throws `request_rate_limited`. */
     readonly request: (principal: Principal) => Promise<void>
@@ -82,6 +87,10 @@ export interface HttpEnv {
     /** The headers that a page of another origin may read of the answer; absent: none. */
     corsExposed?: string
     principal: Principal
+    /** Looks the caller's key up, once; of a caller that came with a claim. */
+    prove?: () => Promise<Principal>
+    /** The session, or the database, has said that the claim of this caller holds. */
+    isProven?: boolean
     /** The scopes that a token would have needed: for the answer that refuses it. */
     neededScopes?: readonly Scope[]
     /** Set with the first work that is begun under it. */

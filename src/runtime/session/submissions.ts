@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunMemo, RunOutcome, RunView } from './types/session-view.ts'
 import type { StartedStream } from './types/session-api.ts'
@@ -11,6 +12,51 @@ import { refuseWithoutAgent } from './waiting/pauses.ts'
 import { answerRun, type AnswerRequest } from './waiting/outside.ts'
 import { admit, type Admitted } from './runs/admission.ts'
 import type { Audience } from './runs/live-runs.ts'
+import type { Runs } from './runs/runs.ts'
+import { isReturn } from './floor/message-router.ts'
+
+/** Asks, beside the admission, whether the claim of a request holds; `undefined` for a request without one. */
+function proofOf(
+  { principal, key, claim }: SubmitRequest,
+  { holdsClaim }: SessionAccess['runtime'],
+): Promise<void> | undefined {
+  if (claim === undefined) return undefined
+  const ask = async () => {
+    if (await holdsClaim?.({ principal, ...defined({ key }), claim })) return
+    throw new IsolaError('request_unauthenticated', 'The key is not valid.')
+  }
+  const proof = ask()
+  proof.catch(() => {}) // every reader of it sees the refusal
+  return proof
+}
+
+/** Whether its admission alone changes something: answers wake a run, and a return takes the floor. */
+const hasEffectAtOnce = (request: SubmitRequest, runs: Pick<Runs, 'isIdle'>): boolean =>
+  request.answers !== undefined || !runs.isIdle() || isReturn(request.messages)
+
+/** Admits a request. Before its claim is known to hold, it has neither an effect nor an answer. */
+async function admitClaimed(
+  request: SubmitRequest,
+  options: Parameters<typeof admit>[1],
+): Promise<Admitted> {
+  const { runtime, runs } = options
+  const proof = proofOf(request, runtime)
+  if (!proof) return admit(request, options)
+  if (hasEffectAtOnce(request, runs)) await proof
+  const claimed = ofNow(request, runtime.clock.nowMs())
+  const admitted = await admit(claimed, { ...options, proof }).catch(async (error: unknown) => {
+    await proof // a refusal is told to no caller whose key does not hold
+    throw error
+  })
+  if (admitted.receipt.isJoined || !admitted.live) await proof
+  return admitted
+}
+
+/** The claim is checked against the limits of now, so they count as read now. */
+const ofNow = (request: SubmitRequest, nowMs: number): SubmitRequest => {
+  const { dayLimits } = request
+  return dayLimits ? { ...request, dayLimits: { ...dayLimits, asOfMs: nowMs } } : request
+}
 
 export type Submissions = ReturnType<typeof createSubmissions>
 
@@ -49,7 +95,7 @@ export function createSubmissions(access: SessionAccess) {
     refuseWhileDeleting()
     if (identity.id === '') identity.id = session
     const about = { runtime, session, audience, refuseWhileDeleting, answerRun: giveAnswers }
-    return admit(request, { ...current.parts, ...about })
+    return admitClaimed(request, { ...current.parts, ...about })
   }
 
   return {

@@ -1,9 +1,10 @@
 import { defined } from '#contracts/defined.ts'
-import type { MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler, Next } from 'hono'
 import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { Hono } from 'hono/tiny'
 import { IsolaError } from '#contracts/errors.ts'
+import type { Client, Principal } from '#contracts/operations.ts'
 import type {
   RequestEntry,
   GuardDeps,
@@ -160,6 +161,67 @@ function addMcpCors(app: HttpApp, { hosts = [] }: GuardDeps): void {
   app.use('/mcp', (context, next) => (isAnyOtherOptions(context) ? next() : answer(context, next)))
 }
 
+/** Requests that do nothing before a session has them. All others look their key up first. */
+const claimable = /^\/(v1\/(chat\/completions|responses)|api\/sessions\/[^/]+\/runs)$/
+const isClaimable = ({ method, path }: HttpContext['req']): boolean =>
+  method === 'POST' && claimable.test(path)
+
+/**
+ * Lets a request on with the caller that this isolate remembers. Its answer leaves when the session has said that the
+ * key holds; if no session did, for a refusal too, the key is looked up first (docs/decisions/0115).
+ */
+async function answerClaimed(
+  context: HttpContext,
+  next: Next,
+  {
+    deps,
+    claimed,
+    client,
+  }: { readonly deps: GuardDeps; readonly claimed: Principal; readonly client: Client },
+): Promise<void> {
+  let proof: Promise<Principal> | undefined
+  const prove = () =>
+    (proof ??= deps.authenticate(context.req.header('authorization'), client).then((now) => {
+      if (reachOf(now) !== reachOf(claimed)) throw changedMeanwhile()
+      context.set('isProven', true)
+      return now
+    }))
+  context.set('principal', claimed)
+  context.set('prove', prove)
+  const go = async () => {
+    await deps.limits.request(claimed)
+    await deps.refreshAgents?.()
+    await next()
+  }
+  const failed = await go().then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  )
+  if (!context.get('isProven')) {
+    await prove().catch((error: unknown) => {
+      context.res = undefined // the refusal must keep nothing of it
+      throw error
+    })
+  }
+  if (failed) throw failed.error
+  const look = deps.schedules.glance()
+  if (look) keepAlive(context, look)
+}
+
+/** What decides which agents and models a caller sees. */
+const reachOf = ({ id, role, agents, models, persona }: Principal): string =>
+  JSON.stringify([id, role, agents, models, persona])
+
+const changedMeanwhile = () =>
+  new IsolaError(
+    'request_unavailable',
+    'The rights of this key were changed just now. Try again.',
+    {
+      transient: true,
+      retryAfterMs: 1_000,
+    },
+  )
+
 /** Nothing behind these two answers a stranger, not even that a route exists. */
 function addGuards(app: HttpApp, deps: GuardDeps): void {
   app.use('*', async (context, next) => {
@@ -169,7 +231,10 @@ function addGuards(app: HttpApp, deps: GuardDeps): void {
       throw new IsolaError('config_not_migrated', readiness.message)
     const { req } = context
     const client = { ...clientOf(context), url: req.url }
-    const principal = await deps.authenticate(req.header('authorization'), client)
+    const authorization = req.header('authorization')
+    const claimed = isClaimable(req) ? deps.claim?.(authorization) : undefined
+    if (claimed) return answerClaimed(context, next, { deps, claimed, client })
+    const principal = await deps.authenticate(authorization, client)
     context.set('principal', principal)
     await deps.limits.request(principal)
     // Operators' routes refresh agents themselves, where they read them.

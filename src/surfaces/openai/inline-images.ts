@@ -35,6 +35,7 @@ function createImageRecord(
   const attempts: Attempt[] = []
   return {
     async readImage(url, options) {
+      await context.prove() // a request leaves here, before the session has asked about the caller's key
       const host = URL.canParse(url) ? new URL(url).hostname : ''
       const attempt: Attempt = { host, hosts: [], verdict: 'aborted' }
       attempts.push(attempt)

@@ -10,7 +10,7 @@ import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { StartedStream, SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
 import type { Ask, Submitted, SessionEntry } from '#runtime/session/types/session-entry.ts'
-import { notingBegun } from '#runtime/session/requests/open-session.ts'
+import { submitAsCaller } from '#runtime/session/requests/open-session.ts'
 import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
 import { toParameters } from '#platform/routes/limits.ts'
 import { resolveTarget, type Targets } from '#platform/routes/targets.ts'
@@ -150,9 +150,11 @@ export async function toWork(
   const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
     carryOut(plan, ({ session, request }) =>
       how(
-        notingBegun(
+        submitAsCaller(
+          { ...deps, asking },
           context,
-          deps.entry.submitAs(asking, { ...base, ...request, session }, { key, origin }),
+          { ...base, ...request, session },
+          { key, origin },
         ),
       ),
     ).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { unwrap } from '#contracts/reply.ts'
 import type { AgentDirectory } from '#runtime/session/types/runtime.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SessionEntry, Submitted } from '#runtime/session/types/session-entry.ts'
-import { notingBegun, openOwn, toTaskMessage } from '#runtime/session/requests/open-session.ts'
+import { submitAsCaller, openOwn, toTaskMessage } from '#runtime/session/requests/open-session.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
 import { toParameters, toLimits } from '#platform/routes/limits.ts'
 import { jsonResponse, replayed } from '#platform/routes/answer.ts'
@@ -91,5 +91,5 @@ async function toWork(
     mayRaise: true,
     ...context.trace(),
   }
-  return notingBegun(context, deps.entry.submitAs(asking, ask, { key, origin: 'api' }))
+  return submitAsCaller({ ...deps, asking }, context, ask, { key, origin: 'api' })
 }

@@ -6,7 +6,16 @@ import type { OutboundAnswer } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Client } from './client.ts'
 import { createReplyAssembly, type Assembled } from './reply-assembly.ts'
-import { createByteMeter, maxBodyBytes, maxEventBytes, maxReplyBytes, type ByteMeter, failureIn, isObject, parsed } from './reply-limits.ts'
+import {
+  createByteMeter,
+  maxBodyBytes,
+  maxEventBytes,
+  maxReplyBytes,
+  type ByteMeter,
+  failureIn,
+  isObject,
+  parsed,
+} from './reply-limits.ts'
 import { createParser } from 'eventsource-parser'
 import { createLineFeeds } from '#contracts/foreign-json.ts'
 

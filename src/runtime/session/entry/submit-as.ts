@@ -1,6 +1,7 @@
 import { defined } from '#contracts/defined.ts'
 import {
   toInherited,
+  claimProtocol,
   sessionProtocol,
   type Submission,
   type SubmitRequest,
@@ -14,7 +15,7 @@ import type { Ids } from '#contracts/sources.ts'
  * depends on it: the options that a call hands down, the principal, then the caller's fields in the caller's order.
  */
 export function toSubmission(
-  { id: principal, key: shown, grant, limits, agents, persona }: Asker,
+  { id: principal, key: shown, grant, limits, agents, persona, claim }: Asker,
   { session: _session, trace, traceLink, ...ask }: Ask & { readonly trace: string },
   by: AskedFrom | AskedByCall,
 ): SubmitRequest {
@@ -31,9 +32,9 @@ export function toSubmission(
       allowedAgents: agents,
     }),
     ...ask,
-    protocol: sessionProtocol,
+    protocol: claim === undefined ? sessionProtocol : claimProtocol,
     trace,
-    ...defined({ traceLink, idempotencyKey: key }),
+    ...defined({ traceLink, idempotencyKey: key, claim }),
     ...(above && { lineage: above.lineage }),
     ...from,
   }

@@ -1,6 +1,7 @@
 import type { Message } from '#contracts/message.ts'
 import { type Reply, noSuchSession, unwrap } from '#contracts/reply.ts'
-import type { Submitted } from '../types/session-entry.ts'
+import type { Principal } from '#contracts/operations.ts'
+import type { Ask, AskedFrom, SessionEntry, Submitted } from '../types/session-entry.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { SessionApi, SessionGateway } from '../types/session-api.ts'
@@ -40,6 +41,41 @@ export function notingBegun(context: RequestContext, work: Submitted): Submitted
     run: noting(work.run),
     runStream: noting(work.runStream),
     compact: noting(work.compact),
+  }
+}
+
+/** Error codes of a session that says nothing of the claim: it does not hold, or this session is older than claims. */
+const unproven: readonly string[] = ['request_unauthenticated', 'request_conflict']
+
+/**
+ * Submits in the caller's name. A caller that came with a claim is looked up where the session refuses the claim, and
+ * the submission is sent once more without one.
+ */
+export function submitAsCaller(
+  { entry, asking }: { readonly entry: Pick<SessionEntry, 'submitAs'>; readonly asking: Principal },
+  context: RequestContext,
+  ...[ask, by]: [Ask, AskedFrom]
+): Submitted {
+  const first = notingBegun(context, entry.submitAs(asking, ask, by))
+  if (asking.claim === undefined) return first
+  const proving =
+    <T>(submit: (work: Submitted) => Promise<Reply<T>>) =>
+    async (): Promise<Reply<T>> => {
+      const reply = await submit(first)
+      if (!reply.ok && reply.error.code === 'request_unavailable') return reply
+      if (!reply.ok && unproven.includes(reply.error.code)) {
+        const now = await context.prove()
+        return submit(notingBegun(context, entry.submitAs(now, ask, by)))
+      }
+      context.noteProven()
+      return reply
+    }
+  return {
+    ...first,
+    submit: proving((work) => work.submit()),
+    run: proving((work) => work.run()),
+    runStream: proving((work) => work.runStream()),
+    compact: proving((work) => work.compact()),
   }
 }
 

@@ -2,6 +2,7 @@ import { defined } from '#contracts/defined.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import {
   runOptionFields,
+  claimProtocol,
   sessionProtocol,
   type ClientAnswers,
   type Submission,
@@ -33,6 +34,8 @@ interface AdmissionOptions {
   readonly children: Children
   readonly session: string
   readonly audience: Audience
+  /** Of a request with a claim: rejects if the claim does not hold. */
+  readonly proof?: Promise<void> | undefined
   /** Checked again once the agent is loaded: a deletion that began meanwhile has cancelled the runs of that moment. */
   readonly refuseWhileDeleting?: () => void
   /** Gives a run the results of its client's tools. @returns Whether the run had them before. */
@@ -97,13 +100,13 @@ async function agentFor(
 }
 
 function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Admitted {
-  const { runs, store, session, audience } = options
+  const { runs, store, session, audience, proof } = options
   checkNothingAsked(run.submission, store)
   // Once more: another run may have come while the agent was loaded.
   if (run.submission.compact === 'session') refuseAtWork(options)
   const { name, hash } = agent.spec.persona ?? {}
   const persona = name !== undefined && { persona: { name, ...defined({ hash }) } }
-  const live = runs.start({ ...run, ...persona }, agent, audience)
+  const live = runs.start({ ...run, ...persona }, { agent, audience, proof })
   // Takes effect at once, not when the run has its turn: the handoff agent may be at work.
   if (isReturn(run.submission.messages) && !run.submission.isNote)
     reclaimFloor({ reason: 'user' }, options)
@@ -129,9 +132,11 @@ function refuseCancelled({ lineage }: Submission, todo: Todo): void {
 
 /** Decides which agent works. An absent session and another principal's session look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
-  const { agent, mustExist, allowedAgents, protocol = 1, answers: _answers, ...rest } = request
-  if (protocol > sessionProtocol) {
-    const message = `This session runs an older version (protocol ${sessionProtocol}, asked ${protocol}). Try again.`
+  const { agent, mustExist, allowedAgents, protocol = 1, answers: _answers, ...said } = request
+  const { claim, ...rest } = said
+  const known = claim === undefined ? sessionProtocol : claimProtocol
+  if (protocol > known) {
+    const message = `This session runs an older version (protocol ${known}, asked ${protocol}). Try again.`
     throw new IsolaError('request_conflict', message)
   }
   const existing = store.session()

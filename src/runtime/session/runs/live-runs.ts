@@ -25,6 +25,11 @@ export interface Run {
   /** Set for a new run: its row is written when its first model request is on its way, or when the run has to wait. */
   readonly agent: ReadyAgent | undefined
   readonly audience: Audience
+  /**
+   * Of a new run whose request came with a claim: rejects if the claim does not hold. Awaited before the run has any
+   * effect.
+   */
+  readonly proof?: Promise<void> | undefined
   /** `new`: the run has no row yet. `declined`: its row could not be written, so nothing of the run stays. */
   state: 'new' | 'stored' | 'declined'
   /** Resolves once the row of the run is written; rejects if it could not be. */
@@ -34,6 +39,9 @@ export interface Run {
   /** False while the run waits behind another one. */
   isStarted: boolean
 }
+
+/** A new run on its way in. */
+export type Admission = Pick<Run, 'audience' | 'proof'> & { readonly agent: ReadyAgent }
 
 /** A run that this object works on, or that waits here for its turn in the queue. */
 export interface LiveRun extends Run {
@@ -94,7 +102,10 @@ export function createLiveRuns(store: SessionStore) {
   }
 }
 
-export function createRun(row: RunRow, { agent, audience }: Pick<Run, 'agent' | 'audience'>): Run {
+export function createRun(
+  row: RunRow,
+  { agent, audience, proof }: Pick<Run, 'audience' | 'proof'> & Partial<Pick<Run, 'agent'>>,
+): Run {
   const stop = new AbortController()
   if (row.cancelReason !== undefined) stop.abort(new Error(row.cancelReason))
   const { promise: accepted, ...acceptance } = Promise.withResolvers<void>()
@@ -103,7 +114,7 @@ export function createRun(row: RunRow, { agent, audience }: Pick<Run, 'agent' | 
   const { id, submission } = row
   const state = agent ? 'new' : 'stored'
   const progress = { state, isStarted: false } as const
-  return { id, submission, row, agent, audience, accepted, acceptance, stop, ...progress }
+  return { id, submission, row, agent, audience, proof, accepted, acceptance, stop, ...progress }
 }
 
 export const stopRun = (run: Run, reason: string): void => run.stop.abort(new Error(reason))

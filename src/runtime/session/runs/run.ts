@@ -1,3 +1,4 @@
+import { defined } from '#contracts/defined.ts'
 import type { AgentPin } from '#runtime/kernel/types/agent-pin.ts'
 import { toRunOptions, type Submission } from '../types/submission.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
@@ -52,8 +53,45 @@ export async function work(run: Run, parts: RunParts): Promise<RunOutcome> {
   try {
     return await workOnSegment(run, parts)
   } catch (error) {
-    return endBroken(run, error, parts)
+    return endBroken(run, await orRefused(run, error), parts)
   }
+}
+
+/** A run whose key does not hold is refused for that, whatever else was wrong with it. */
+const orRefused = async ({ proof }: Run, error: unknown): Promise<unknown> =>
+  proof
+    ? proof.then(
+        () => error,
+        (refused: unknown) => refused,
+      )
+    : error
+
+/**
+ * The lease of a run, once its key is known to hold: both are far, so both are asked for at once. A refused run gives
+ * back what it reserved.
+ */
+async function provenLease(run: Run, own: Limits, parts: RunParts): Promise<Limits> {
+  const leasing = takeLease(run, own, parts)
+  if (!run.proof) return leasing
+  const [lease, proof] = await Promise.allSettled([leasing, run.proof])
+  if (proof.status === 'fulfilled') return leasing
+  if (lease.status === 'fulfilled') giveBack(run, parts)
+  throw proof.reason
+}
+
+/** Nothing was spent. A reservation that is not given back here is found by its ledger's own look. */
+function giveBack({ id, submission }: Run, parts: RunParts): void {
+  const { runtime, identity, meter, pieces } = parts
+  const { principal, dayLimits: limits } = submission
+  const piece = pieces.of(id)
+  const spent = { tokens: 0, costNanoUsd: 0 }
+  const about = { principal, session: identity.id, run: id, step: 1, counted: meter.count, spent }
+  runtime.principals
+    .settle({ ...about, ...defined({ limits, piece }) })
+    .then(() => {
+      if (piece !== undefined) pieces.settled(piece)
+    })
+    .catch(() => {})
 }
 
 async function workOnSegment(run: Run, parts: RunParts): Promise<RunOutcome> {
@@ -62,7 +100,7 @@ async function workOnSegment(run: Run, parts: RunParts): Promise<RunOutcome> {
   meetLoweredLimits(run, ready, parts)
   const changes = run.row.changed?.count ?? 0
   const own = ownLimits(ready.spec.limits, run.row)
-  const lease = await takeLease(run, own, parts)
+  const lease = await provenLease(run, own, parts)
   const memory = memoryOf(run, ready, parts)
   const recalled = run.row.recalled ?? (await memory.recall())
   if (recalled && !run.row.recalled) changeRun(run, { recalled }, parts)
@@ -203,7 +241,10 @@ function endBroken(run: Run, thrown: unknown, parts: RunParts): RunOutcome {
   // The run spent nothing and no caller has an answer yet, so the caller gets the error and may ask again.
   const error = isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown
   const code = errorCode(error)
-  const isDeclined = code === 'request_unavailable' || code === 'request_insufficient_quota'
+  const isDeclined =
+    code === 'request_unavailable' ||
+    code === 'request_insufficient_quota' ||
+    code === 'request_unauthenticated' // the claim of its request does not hold
   if (isNew && isDeclined) declineRun(run, error)
   if (run.state === 'declined' || isStorageFault(error)) throw error
   begin(run, parts)

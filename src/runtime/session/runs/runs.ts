@@ -9,12 +9,12 @@ import {
   changeRow,
   changeRun,
   createRun,
+  declineRun,
   persistRun,
-  type Audience,
+  type Admission,
 } from './live-runs.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunOutcome } from '../types/session-view.ts'
-import type { ReadyAgent } from '../types/runtime.ts'
 import { runIdAt } from '../storage/ids.ts'
 import { isStorageFault } from '../storage/refusals.ts'
 import type { SessionStore } from '../storage/store.ts'
@@ -116,7 +116,7 @@ export function createRuns(parts: RunsParts) {
     },
   }
 
-  function start(run: NewRun, agent: ReadyAgent, audience: Audience): LiveRun {
+  function start(run: NewRun, from: Admission): LiveRun {
     if (byId.size > maxQueued) {
       const message = 'Too many messages are waiting in this session; try again shortly.'
       throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
@@ -128,7 +128,7 @@ export function createRuns(parts: RunsParts) {
     const order = live.nextOrder()
     const id = run.id ?? runIdAt(order, runtime.ids.next('run'))
     const createdAtMs = runtime.clock.nowMs()
-    return launch({ ...run, id, order, createdAtMs, wakeTurn: 0, wakes: 0 }, agent, audience)
+    return launch({ ...run, id, order, createdAtMs, wakeTurn: 0, wakes: 0 }, from)
   }
 
   function change(row: RunRow, more: Partial<RunRow>): void {
@@ -155,12 +155,12 @@ export function createRuns(parts: RunsParts) {
     }
   }
 
-  /** Puts a run into the queue, or begins it at once. @param agent Set for a new run: it has no row yet. */
-  function launch(row: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
-    const begun = createRun(row, { agent, audience })
+  /** Puts a run into the queue, or begins it at once. @param from Set for a new run: it has no row yet. */
+  function launch(row: RunRow, from: Partial<Admission> = {}): LiveRun {
+    const begun = createRun(row, { audience: 'reader', ...from })
     const mustWait = byId.size > 0
     if (begun.state === 'stored') parts.ensureRecovery()
-    else if (mustWait) persistRun(begun, parts)
+    else if (mustWait) persistWaiting(begun, parts)
     let outcome: RunOutcome | undefined
     const done = (mustWait ? queue.then(() => work(begun, parts)) : work(begun, parts))
       .then((result) => (outcome = result))
@@ -212,6 +212,17 @@ export function createRuns(parts: RunsParts) {
     stopRun(run, reason)
     return run
   }
+}
+
+/** A run that waits in the queue has a row, once its key is known to hold. */
+function persistWaiting(run: Run, parts: RunsParts): void {
+  const { proof } = run
+  if (!proof) return persistRun(run, parts)
+  proof
+    .then(() => persistRun(run, parts))
+    .catch((error: unknown) => {
+      if (run.state === 'new') declineRun(run, error)
+    })
 }
 
 /** The run is not over, and no pause of it waits for an answer. */

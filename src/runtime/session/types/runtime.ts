@@ -13,7 +13,7 @@ import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionGateway } from './session-api.ts'
 import type { EndedSession } from './session-view.ts'
 import type { RunnableListing } from './agent-schedules.ts'
-import type { Submission } from './submission.ts'
+import type { Submission, SubmitRequest } from './submission.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { Toolset } from '#contracts/tool.ts'
@@ -135,6 +135,13 @@ export interface SessionRuntime extends Sources {
       /** And may read other principals' events. */
       readonly seesEverybody?: true
     },
+  ) => Promise<boolean>
+  /**
+   * Whether the key of a request holds, and all that its claim says of it. May throw `request_unavailable`. Absent
+   * where there are no keys: then no claim holds.
+   */
+  readonly holdsClaim?: (
+    claimed: Pick<SubmitRequest, 'principal' | 'key' | 'claim'>,
   ) => Promise<boolean>
   /**
    * Why the principal of an older run may no longer do its work: the lost right, in words. `undefined` if every right

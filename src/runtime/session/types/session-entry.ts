@@ -10,7 +10,10 @@ import type { Decider, Decision } from '#runtime/kernel/types/pause.ts'
 import type { Limits } from '#contracts/lease.ts'
 
 /** The caller: its principal, its key or sign-in, the limits of its day, and the agents that it may talk to. */
-export type Asker = Pick<Principal, 'id' | 'key' | 'grant' | 'limits' | 'agents' | 'persona'>
+export type Asker = Pick<
+  Principal,
+  'id' | 'key' | 'grant' | 'limits' | 'agents' | 'persona' | 'claim'
+>
 
 type SaidOtherwise =
   | 'principal'
@@ -19,6 +22,7 @@ type SaidOtherwise =
   | 'dayLimits'
   | 'keyPersona'
   | 'allowedAgents'
+  | 'claim'
   | 'protocol'
   | 'idempotencyKey'
   | 'lineage'

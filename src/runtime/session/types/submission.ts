@@ -157,6 +157,8 @@ export interface PieceAnswer {
  * ignored.
  */
 export const sessionProtocol = 1
+/** A submission with a claim: a session that would not check it must refuse it. */
+export const claimProtocol = 2
 
 /**
  * A stretch of a run that a client got as one response: it begins after a turn (0: with the run) and ends where the
@@ -211,6 +213,11 @@ export interface SubmitRequest extends Omit<Submission, 'agent'> {
    * any more, `request_conflict`, unless it was given the same outputs before: then the request joins it.
    */
   readonly answers?: ClientAnswers
+  /**
+   * What the sender remembers of the key and has not asked for. Before any effect, and before it answers, the session
+   * asks whether all of it still holds; if not, it refuses with `request_unauthenticated` and nothing is stored.
+   */
+  readonly claim?: string
   /** `sessionProtocol` of the sender; 1 if absent. A later one is refused with `request_conflict`. */
   readonly protocol?: number
 }

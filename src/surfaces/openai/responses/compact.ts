@@ -4,7 +4,6 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#runtime/session/types/session-view.ts'
 import type { Message } from '#contracts/message.ts'
 import { unwrap } from '#contracts/reply.ts'
-import { notingBegun } from '#runtime/session/requests/open-session.ts'
 import { readJsonObject } from '#platform/routes/body.ts'
 import { type OpenaiDeps, sessionFor } from '../work.ts'
 import { readIdempotencyKey } from '#platform/routes/headers.ts'
@@ -29,6 +28,7 @@ import { inputParts, toEcho, toResource, toUsage } from './resource.ts'
 import type { ResponseRequest } from './response-request.ts'
 import { createEmit } from './output-stream.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
+import { submitAsCaller } from '#runtime/session/requests/open-session.ts'
 
 const compactRequest = z.object({
   model: z.string().min(1).max(200),
@@ -146,22 +146,20 @@ async function compacted(
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const key = readIdempotencyKey(context.raw.headers)
   const session = await sessionFor(deps, { asking: rights, key })
-  const work = notingBegun(
+  const work = submitAsCaller(
+    { ...deps, asking: rights },
     context,
-    deps.entry.submitAs(
-      rights,
-      {
-        session,
-        agent: target.agent,
-        ...defined({ model: target.model }),
-        ...(instructions !== '' && { clientInstructions: instructions }),
-        ...context.trace(),
-        messages: history.messages,
-        isStateless: true,
-        compact: 'client',
-      },
-      { key, origin: 'responses' },
-    ),
+    {
+      session,
+      agent: target.agent,
+      ...defined({ model: target.model }),
+      ...(instructions !== '' && { clientInstructions: instructions }),
+      ...context.trace(),
+      messages: history.messages,
+      isStateless: true,
+      compact: 'client',
+    },
+    { key, origin: 'responses' },
   )
   const outcome = unwrap(await work.compact())
   const { result, messages = history.messages } = outcome
