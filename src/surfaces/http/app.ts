@@ -204,7 +204,12 @@ async function answerClaimed(
     })
   }
   if (failed) throw failed.error
-  const look = deps.schedules.glance()
+  glance(context, deps)
+}
+
+/** Looks whether a schedule is late, behind the answer. */
+function glance(context: HttpContext, { schedules }: GuardDeps): void {
+  const look = schedules.glance()
   if (look) keepAlive(context, look)
 }
 
@@ -240,7 +245,6 @@ function addGuards(app: HttpApp, deps: GuardDeps): void {
     // Operators' routes refresh agents themselves, where they read them.
     if (!isOperatorPath(req.path)) await deps.refreshAgents?.()
     await next()
-    const look = deps.schedules.glance()
-    if (look) keepAlive(context, look)
+    glance(context, deps)
   })
 }

@@ -56,15 +56,15 @@ export function watchDatabase(database: Database, { count }: PlatformCount): Dat
 
 /** Wraps a KV namespace so that each operation is counted. */
 export const watchNamespace = (namespace: Namespace, { count }: PlatformCount): Namespace => ({
-  get(key) {
+  async get(key) {
     count({ kvReads: 1 })
     return namespace.get(key)
   },
-  put(key, value, options) {
+  async put(key, value, options) {
     count({ kvWrites: 1 })
     return namespace.put(key, value, options)
   },
-  delete(key) {
+  async delete(key) {
     count({ kvWrites: 1 })
     return namespace.delete(key)
   },
