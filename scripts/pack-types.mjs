@@ -25,6 +25,7 @@ function withoutDeps(text) {
       /^(?:export )?(?:declare )?(?:interface \w+Deps\b[^{]*\{[\s\S]*?^\}|type \w+Deps = .*;)\n/gm,
       '',
     )
+    .replace(/^export declare function \w+\([^\n]*Deps\b[^\n]*;\n/gm, '')
   const rest = bare.replace(/^import .*$/gm, '')
   const isUsed = (name) => new RegExp(`\\b${name}\\b`).test(rest)
   return bare.replace(/^import (?:type )?\{([^}]*)\} from .*\n/gm, (line, names) =>
