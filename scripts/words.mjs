@@ -12,7 +12,7 @@ import { root } from './toolchain.mjs'
  * As many as there may be of each kind: a change that removes some lowers the number. The aim is 40 refused subjects in
  * all, and no type that is declared twice.
  */
-const most = { comment: 0, error: 0, title: 0, doc: 6, type: 30 }
+const most = { comment: 0, error: 0, title: 0, doc: 6, type: 1 }
 
 const names = {
   comment: 'comments',

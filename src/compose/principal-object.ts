@@ -26,7 +26,7 @@ import type {
 } from '#features/record/types/knowledge.ts'
 import type { KnowledgeApi, MemoryApi } from '#features/memory/types.ts'
 import type { LongTermMemory, MemoryAnswer, MemoryRequest } from '#contracts/long-term.ts'
-import { toReply, type Reply } from '#contracts/reply.ts'
+import { toReply, type ObjectReply } from '#contracts/reply.ts'
 import {
   scheduleJob,
   type CreateScheduleHost,
@@ -129,44 +129,44 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       if (job.fn === scheduleJob) return this.#schedules.run()
     }
 
-    reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
+    reserve(request: DayLeaseRequest, limits: DayAmount): Promise<ObjectReply<DayAmount>> {
       return this.#days.reserve(request, limits)
     }
 
-    settle(request: DaySettlement, limits?: DayAmount): Promise<Reply<DayPiece | null>> {
+    settle(request: DaySettlement, limits?: DayAmount): Promise<ObjectReply<DayPiece | null>> {
       return this.#days.settle(request, limits)
     }
 
-    usage(limits: DayAmount, run?: string): Promise<Reply<DayUsage>> {
+    usage(limits: DayAmount, run?: string): Promise<ObjectReply<DayUsage>> {
       return this.#billed((nowMs) => valued(this.#ledger.usage(limits, nowMs, run)))
     }
 
-    report(incident: Incident): Promise<Reply<null>> {
+    report(incident: Incident): Promise<ObjectReply<null>> {
       return this.#noted((nowMs) => this.#incidents.report(incident, nowMs))
     }
 
-    incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
+    incidents(limit: number): Promise<ObjectReply<readonly IncidentRecord[]>> {
       return this.#billed(() => valued(this.#incidents.list(Math.min(limit, maxListed))))
     }
 
-    loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
+    loginFailed(failed: FailedLogin): Promise<ObjectReply<FailedLoginVerdict>> {
       return this.#billed((nowMs) => valued(this.#failedLogins.failed(failed, nowMs)))
     }
 
-    takeRate(request: RateRequest): Promise<Reply<RateVerdict>> {
+    takeRate(request: RateRequest): Promise<ObjectReply<RateVerdict>> {
       return this.#billed((nowMs) => valued(this.#rates.take(request, nowMs)))
     }
 
-    hold(request: HeldWorkRequest): Promise<Reply<EndedCredential | null>> {
+    hold(request: HeldWorkRequest): Promise<ObjectReply<EndedCredential | null>> {
       return this.#billed(() => valued(this.#held.hold(request) ?? null))
     }
 
-    release(request: HeldWorkRequest): Promise<Reply<null>> {
+    release(request: HeldWorkRequest): Promise<ObjectReply<null>> {
       return this.#noted(() => this.#held.release(request))
     }
 
     /** At once, and again by the job should the object end meanwhile. */
-    lookHeld(): Promise<Reply<null>> {
+    lookHeld(): Promise<ObjectReply<null>> {
       return this.#noted((nowMs) => {
         if (!this.#held.isNeeded()) return
         this.#heldJob.at(nowMs + lookAgainMs)
@@ -174,15 +174,15 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       })
     }
 
-    erase(): Promise<Reply<null>> {
+    erase(): Promise<ObjectReply<null>> {
       return this.#noted(this.#erasure.at)
     }
 
-    empty(): Promise<Reply<number>> {
+    empty(): Promise<ObjectReply<number>> {
       return emptyObject(this.ctx, this.#runtime, () => this.#billed(() => emptied(this.#storage)))
     }
 
-    schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
+    schedules(request: ScheduleRequest): Promise<ObjectReply<ScheduleAnswer>> {
       return this.#schedules.answer(request)
     }
 
@@ -191,12 +191,12 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return this.#space(request)
     }
 
-    async memory(request: MemoryRequest): Promise<Reply<MemoryAnswer>> {
+    async memory(request: MemoryRequest): Promise<ObjectReply<MemoryAnswer>> {
       await this.lifecycle.start()
       return toReply(() => this.#notes(request))
     }
 
-    async knowledge(request: KnowledgeRequest): Promise<Reply<KnowledgeAnswer>> {
+    async knowledge(request: KnowledgeRequest): Promise<ObjectReply<KnowledgeAnswer>> {
       await this.lifecycle.start()
       return toReply(() => this.#documents(request))
     }
@@ -212,12 +212,12 @@ const watchIn = (
   return createCredentialWatch({ ...runtime, rows: createHeldRows(storage), checkEveryMs, wakeAt })
 }
 
-const valued = <T>(value: T): Reply<T> => ({ ok: true, value })
+const valued = <T>(value: T): ObjectReply<T> => ({ ok: true, value })
 
 /** Adds the cost to the reply: the caller books it for its request, and the rest for the deployment. */
 const billedBy =
   (meter: Meter, clock: Clock, start: () => Promise<unknown>) =>
-  async <T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> => {
+  async <T>(work: (nowMs: number) => ObjectReply<T>): Promise<ObjectReply<T>> => {
     await start()
     const nowMs = clock.nowMs()
     const others = meter.take()
@@ -228,7 +228,7 @@ const billedBy =
 
 const notedBy =
   (billed: ReturnType<typeof billedBy>) =>
-  (work: (nowMs: number) => void): Promise<Reply<null>> =>
+  (work: (nowMs: number) => void): Promise<ObjectReply<null>> =>
     billed((nowMs) => {
       work(nowMs)
       return valued(null)

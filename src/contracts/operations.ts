@@ -25,7 +25,7 @@ export interface Principal extends Omit<Rights, 'limits'> {
 }
 
 /** Where a request came from, for the record and for the limit of failed logins. */
-export interface Client {
+export interface RequestClient {
   /** The network address; absent if the platform names none. */
   readonly address?: string | undefined
   readonly requestId?: string

@@ -3,7 +3,7 @@ import type { Billed } from './platform.ts'
 import { errorCode, errorMessage, IsolaError, type ErrorCall } from './errors.ts'
 
 /** The answer of a Durable Object: expected faults are values, since classes do not survive RPC. */
-export type Reply<T> = {
+export type ObjectReply<T> = {
   /** Set by objects that do not book amounts themselves: the caller books them. */
   readonly billed?: Billed
 } & (
@@ -21,7 +21,7 @@ export type Reply<T> = {
 )
 
 /** An expected failure as a value; a bug is thrown. */
-export async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
+export async function toReply<T>(work: () => Promise<T>): Promise<ObjectReply<T>> {
   try {
     return { ok: true, value: await work() }
   } catch (error) {
@@ -30,7 +30,9 @@ export async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
 }
 
 /** Throws what has no code of ours. */
-export function toFailureReply(error: unknown): Extract<Reply<never>, { readonly ok: false }> {
+export function toFailureReply(
+  error: unknown,
+): Extract<ObjectReply<never>, { readonly ok: false }> {
   const code = errorCode(error)
   if (code === undefined) throw error
   const { param, call, retryAfterMs }: Partial<IsolaError> =
@@ -44,7 +46,7 @@ export const noSuchSession = (): IsolaError =>
   new IsolaError('request_not_found', 'There is no such session or run.')
 
 /** The value of a session's reply, or its error. Whatever is absent or not yours looks alike. */
-export function unwrap<T>(reply: Reply<T>): T {
+export function unwrap<T>(reply: ObjectReply<T>): T {
   // With a field it is about something inside a run that is the caller's own.
   if (!reply.ok && reply.error.code === 'request_not_found' && reply.error.param === undefined)
     throw noSuchSession()
@@ -52,7 +54,7 @@ export function unwrap<T>(reply: Reply<T>): T {
 }
 
 /** The value of a reply; throws its failure. */
-export function fromReply<T>(reply: Reply<T>): T {
+export function fromReply<T>(reply: ObjectReply<T>): T {
   if (reply.ok) return reply.value
   const { message, ...about } = reply.error
   throw new IsolaError(errorCode(reply.error) ?? 'request_unavailable', message, about)

@@ -9,7 +9,7 @@ import { zeroUsage } from '#contracts/lease.ts'
 import { parseManifest } from '../../src/runtime/catalog/types/permit.ts'
 import type { BundledPlugin } from '#features/plugins/types/manifest.ts'
 import type { Plugin } from '#features/plugins/types/plugin.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createSubAgentEntry } from '../../src/features/agents/sub-agent-tool.ts'
@@ -246,7 +246,7 @@ describeTool('an agent with code of its own, in process', {
 function createChildSessions() {
   const traces: string[] = []
   let stops = 0
-  const runs = new Map<string, Promise<Reply<AgentResult>>>()
+  const runs = new Map<string, Promise<ObjectReply<AgentResult>>>()
   const cancels = new Map<string, (reason: string) => void>()
   const usage = {
     ...zeroUsage,
@@ -286,7 +286,7 @@ function createChildSessions() {
         traces.push(trace)
         const [message] = messages
         const running = work(session, message?.role === 'user' ? message.text : '').then(
-          (outcome): Reply<AgentResult> => ({
+          (outcome): ObjectReply<AgentResult> => ({
             ok: true,
             value: {
               id: 'run_child',

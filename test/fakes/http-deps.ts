@@ -12,7 +12,7 @@ import type { JsonObject } from '../../src/contracts/json.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
 import type { AuditQuery } from '../../src/features/record/types/operations.ts'
 import type { SessionQuery } from '../../src/contracts/operations.ts'
-import type { Reply } from '../../src/contracts/reply.ts'
+import type { ObjectReply } from '../../src/contracts/reply.ts'
 import type {
   ParkedView,
   RunOutcome,
@@ -207,7 +207,7 @@ export interface FakeOptions {
   readonly receipt?: Partial<SubmitReceipt>
   readonly stream?: () => ReadableStream<Uint8Array>
   /** The answer of every session method, in place of its own. */
-  readonly refusal?: Extract<Reply<never>, { ok: false }>['error']
+  readonly refusal?: Extract<ObjectReply<never>, { ok: false }>['error']
   readonly fault?: unknown
   /** Whether a deletion is refused for now. */
   readonly isKept?: () => boolean
@@ -233,7 +233,7 @@ const noUsage = {
   platform: {},
   platformNanoUsd: 0,
 }
-const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
+const ok = <T>(value: T): ObjectReply<T> => ({ ok: true, value })
 const freshReceipt: SubmitReceipt = {
   session: testSession,
   run: testRun,
@@ -257,14 +257,14 @@ export function createFakeApp(options: FakeOptions = {}) {
   const at = (session: string): SessionApi => {
     const answer =
       <T>(method: string, make: () => T) =>
-      async (...args: readonly unknown[]): Promise<Reply<T>> => {
+      async (...args: readonly unknown[]): Promise<ObjectReply<T>> => {
         calls.push({ session, method, args })
         if (options.fault !== undefined) throw options.fault
         return options.refusal ? { ok: false, error: options.refusal } : ok(make())
       }
     const answerOwner =
       <T>(method: string, make: () => T) =>
-      async (principal: string, ...args: readonly unknown[]): Promise<Reply<T>> => {
+      async (principal: string, ...args: readonly unknown[]): Promise<ObjectReply<T>> => {
         if (options.owner === undefined || options.owner === principal)
           return answer(method, make)(principal, ...args)
         await answer(method, () => undefined)(principal, ...args)

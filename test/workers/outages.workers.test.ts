@@ -6,7 +6,7 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { RunView } from '#runtime/session/types/session-view.ts'
 import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import { composeRuntime } from '../../src/compose/composition.ts'
@@ -93,11 +93,11 @@ const send = (session: string, task: string, key?: string, more: object = { wait
     json: { task, ...more },
     ...(key !== undefined && { headers: { 'Idempotency-Key': key } }),
   })
-const valueOf = <T>(reply: Reply<T>): T => {
+const valueOf = <T>(reply: ObjectReply<T>): T => {
   if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`)
   return reply.value
 }
-const codeOf = (reply: Reply<unknown>) => (reply.ok ? 'ok' : reply.error.code)
+const codeOf = (reply: ObjectReply<unknown>) => (reply.ok ? 'ok' : reply.error.code)
 const submissionOf = (text: string, more: Partial<SubmitRequest> = {}): SubmitRequest => ({
   agent: 'orchestrator',
   principal: operator,

@@ -6,7 +6,7 @@ import {
 } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Decision } from '#runtime/kernel/types/pause.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { RunView, SessionTree } from '#runtime/session/types/session-view.ts'
 import type { SubmitRequest } from '#runtime/session/types/submission.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
@@ -37,11 +37,11 @@ const setFact = { calls: [{ name: 'kv__set', input: { key: 'a', value: 1 } }] }
 
 const newSession = async (body: object = {}) =>
   (await callJson('/api/sessions', { json: body })).id as string
-const valueOf = <T>(reply: Reply<T>): T => {
+const valueOf = <T>(reply: ObjectReply<T>): T => {
   if (!reply.ok) throw new Error(`${reply.error.code}: ${reply.error.message}`)
   return reply.value
 }
-const codeOf = (reply: Reply<unknown>) => (reply.ok ? 'ok' : reply.error.code)
+const codeOf = (reply: ObjectReply<unknown>) => (reply.ok ? 'ok' : reply.error.code)
 const submit = async (session: string, more: Partial<SubmitRequest> = {}) =>
   valueOf(
     await sessions.at(session).submit(session, {

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount, DayUsage, PrincipalApi } from '#runtime/session/types/principal.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import { composeRuntime } from '../../src/compose/composition.ts'
 import { createAuditSink } from '../../src/features/record/store/audit-log.ts'
 import { batchOf } from '../fakes/audit-batch.ts'
@@ -23,7 +23,7 @@ const at = (principal: string) => stubOf(principal) as unknown as PrincipalApi
 
 let count = 0
 const newPrincipal = () => `key_${(count += 1)}`
-const valueOf = <T>(reply: Reply<T>): T => {
+const valueOf = <T>(reply: ObjectReply<T>): T => {
   if (!reply.ok) throw new Error(reply.error.message)
   return reply.value
 }

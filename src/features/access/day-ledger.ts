@@ -7,7 +7,7 @@ import type {
   DayUsage,
 } from '#runtime/session/types/principal.ts'
 import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import { createLeaseChecks } from './lease-checks.ts'
 import {
   adopt,
@@ -107,7 +107,7 @@ export function createDayLedger(
       { run, session, asked, step = 0, piece, back }: DayLeaseRequest,
       limits: DayAmount,
       nowMs: number,
-    ): Reply<DayAmount> {
+    ): ObjectReply<DayAmount> {
       if ((back !== undefined && rows.lease(back)) || (piece !== undefined && rows.lease(piece)))
         rows.together(() => {
           if (back !== undefined) rows.closeLease(back)
@@ -193,7 +193,7 @@ function usageOf(
 function refusal(
   { code }: Extract<Granted, { ok: false }>,
   at: { readonly limits: DayAmount; readonly day: string; readonly nowMs: number },
-): Reply<never> {
+): ObjectReply<never> {
   const endsMs = endOfDayMs(at.day)
   const resets = new Date(endsMs).toISOString().slice(0, 16).replace('T', ' ')
   const limit = code === 'lease_tokens' ? `${at.limits.tokens} tokens` : inUsd(at.limits)

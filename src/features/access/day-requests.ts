@@ -1,4 +1,4 @@
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type {
   DayAmount,
   DayLeaseRequest,
@@ -10,7 +10,7 @@ import { callPiecesBack, type SweepOptions } from './sweep-job.ts'
 
 interface AnswersOptions {
   readonly sweep: { readonly ensure: () => void }
-  readonly billed: <T>(work: (nowMs: number) => Reply<T>) => Promise<Reply<T>>
+  readonly billed: <T>(work: (nowMs: number) => ObjectReply<T>) => Promise<ObjectReply<T>>
 }
 
 /**
@@ -25,7 +25,7 @@ export function createDayRequests(
   const calls = { sessions, clock, checks: ledger.checks }
   let callingBack = 0
   return {
-    async reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
+    async reserve(request: DayLeaseRequest, limits: DayAmount): Promise<ObjectReply<DayAmount>> {
       const inTheWay = () => ledger.inTheWay(request, limits, clock.nowMs())
       callingBack += 1
       try {
@@ -39,7 +39,7 @@ export function createDayRequests(
         callingBack -= 1
       }
     },
-    settle: (request: DaySettlement, limits?: DayAmount): Promise<Reply<DayPiece | null>> =>
+    settle: (request: DaySettlement, limits?: DayAmount): Promise<ObjectReply<DayPiece | null>> =>
       billed((nowMs) => {
         const may = callingBack === 0 ? limits : undefined
         const piece = ledger.settleAndReserve(request, may, nowMs)

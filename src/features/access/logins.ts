@@ -3,7 +3,7 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView, type KeyStore } from './types/keys.ts'
 import { lengthPrefixed } from '#contracts/objects.ts'
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/lease.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
   FailedLoginVerdict,
   PrincipalApi,
 } from '#runtime/session/types/principal.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { networkOf } from './request-limits.ts'
 import type { PrincipalNamespace } from './principal-ledger.ts'
@@ -46,7 +46,7 @@ export function createLoginLimit(options: LoginLimitOptions) {
 
   const ask = async (failed: FailedLogin): Promise<FailedLoginVerdict> => {
     const api = namespace.getByName(name) as PrincipalApi
-    const reply: Reply<FailedLoginVerdict> = await api.loginFailed(failed)
+    const reply: ObjectReply<FailedLoginVerdict> = await api.loginFailed(failed)
     deployment?.count(plusPlatform(reply.billed?.own, reply.billed?.others))
     if (!reply.ok) throw new Error(reply.error.message)
     return reply.value
@@ -62,7 +62,7 @@ export function createLoginLimit(options: LoginLimitOptions) {
      * @param shown The key, if it is revoked or expired; or `token` for a token.
      */
     async failed(
-      client: Client,
+      client: RequestClient,
       shown: KeyView | 'token' | undefined,
     ): Promise<{ readonly retryAfterMs?: number }> {
       const key = shown === 'token' ? undefined : shown
@@ -96,7 +96,7 @@ export function createLoginLimit(options: LoginLimitOptions) {
 function eventOf(
   { address, count, key: id }: NonNullable<FailedLoginVerdict['record']>,
   at: {
-    readonly client: Client
+    readonly client: RequestClient
     readonly key: KeyView | undefined
     readonly isToken: boolean
     readonly nowMs: number
@@ -187,7 +187,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
 /** An unknown, an expired and a revoked key get the same answer; only the record tells them apart. */
 async function refusal(
   logins: LoginLimit,
-  client: Client,
+  client: RequestClient,
   key: KeyView | undefined,
 ): Promise<IsolaError> {
   const verdict = await logins.failed(client, key)

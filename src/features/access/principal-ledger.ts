@@ -13,7 +13,7 @@ import { unlimited } from '#contracts/lease.ts'
 import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
 import type { OwnLimits } from '#contracts/keys.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import { fromReply, type Reply } from '#contracts/reply.ts'
+import { fromReply, type ObjectReply } from '#contracts/reply.ts'
 import type { LimitsOf } from './limits-of.ts'
 
 const sameEveryMs = 1_000
@@ -99,7 +99,7 @@ export function createPrincipalLedger({
   const nobodys: PlatformCount['count'] = (amounts) => deployment?.count(amounts)
   const ask = <T>(
     principal: string,
-    call: (api: PrincipalApi) => Promise<Reply<T>>,
+    call: (api: PrincipalApi) => Promise<ObjectReply<T>>,
     counted = nobodys,
   ): Promise<T> =>
     answered(async () => {
@@ -171,8 +171,8 @@ async function limitsFor(
   }
 }
 
-async function answered<T>(call: () => Promise<Reply<T>>): Promise<T> {
-  let reply: Reply<T>
+async function answered<T>(call: () => Promise<ObjectReply<T>>): Promise<T> {
+  let reply: ObjectReply<T>
   try {
     reply = await call().catch((error: unknown) => {
       if (isReset(error)) return call()

@@ -6,7 +6,7 @@ import type { StreamItem } from '#contracts/event.ts'
 import type { FloorTerms, FloorTicket } from '#contracts/floor.ts'
 import { handoffSchema, type SharedPart } from '#contracts/manifest/agent-manifest.ts'
 import type { AgentManifest } from '#runtime/catalog/types/permit.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { Submitted, SubmitAs } from '#runtime/session/types/session-entry.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -56,7 +56,7 @@ function toTerms(handoff: AgentManifest['handoff'], session: string): FloorTerms
 export async function runAloud(
   child: Submitted,
   say: ToolContext['say'],
-): Promise<Reply<RunOutcome>> {
+): Promise<ObjectReply<RunOutcome>> {
   if (!say) return child.run()
   const started = await child.runStream()
   if (!started.ok) return started
@@ -207,7 +207,7 @@ export async function reattaching<T>(
 /**
  * A child that answers `request_unavailable` may work all the same: it is asked again, as after a broken connection.
  */
-export function available<T>(reply: Reply<T>): Reply<T> {
+export function available<T>(reply: ObjectReply<T>): ObjectReply<T> {
   if (reply.ok || reply.error.code !== 'request_unavailable') return reply
   throw new IsolaError('request_unavailable', reply.error.message, { transient: true })
 }

@@ -14,7 +14,7 @@ import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
 import type { SubmitAs } from '#runtime/session/types/session-entry.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import {
@@ -169,7 +169,7 @@ async function callAgent(
   // A new stub for each attempt: a broken one stays broken.
   const { shares } = declared
   const child = () => submitTo({ agent, session, shares, submitAs, ...floor }, input, context)
-  const again = <T>(attempt: () => Promise<Reply<T>>) =>
+  const again = <T>(attempt: () => Promise<ObjectReply<T>>) =>
     reattaching(async () => available(await attempt()), clock, context.signal)
   const stopCancelling = cancelOnAbort(sessions, where, (message) =>
     emitError(where, 'cancel_failed', message),
@@ -225,7 +225,7 @@ function failed(code: ToolFailure['code'], message: string, usage?: Usage): Tool
   return { ok: false, error: { code, message }, ...defined({ usage }) }
 }
 
-function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): ToolResult {
+function refused(reply: ObjectReply<unknown> & { readonly ok: false }, where: Where): ToolResult {
   emitError(where, reply.error.code, reply.error.message)
   const message = `The agent ${where.agent} did not start: ${reply.error.message}`
   // Another run has this call's key. It may spend, so the whole lease is booked.
@@ -234,7 +234,7 @@ function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): 
 }
 
 /** Leaves the agent at work with its whole lease; the outcome returns the unused rest. */
-function leave(reply: Reply<SubmitReceipt>, where: Where): ToolResult {
+function leave(reply: ObjectReply<SubmitReceipt>, where: Where): ToolResult {
   if (!reply.ok) return refused(reply, where)
   const { session, run } = reply.value
   const text = 'It works in the background. What comes of it arrives as a message.'
@@ -242,7 +242,7 @@ function leave(reply: Reply<SubmitReceipt>, where: Where): ToolResult {
 }
 
 async function settle(
-  reply: Reply<RunOutcome>,
+  reply: ObjectReply<RunOutcome>,
   where: Where,
   onStopped: SubAgentStopped | undefined,
 ): Promise<ToolResult> {

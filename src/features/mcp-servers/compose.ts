@@ -9,7 +9,7 @@ import { createMcpDecisions } from './change-server.ts'
 import { forgetPrincipal, createMcpGateway, rotateServers, createSessionEnded } from './gateway.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 import { toOfferEntries } from './offer-entries.ts'
-import { toServerEntries, type RevocationWatch } from './server-entries.ts'
+import { toServerEntries, type ServerRevocationWatch } from './server-entries.ts'
 
 /** The dependencies of the room. */
 interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
@@ -17,7 +17,7 @@ interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'
   readonly store: McpServerStore
   readonly bundles: BundleStore
   readonly clock: Clock
-  readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
+  readonly watchRevocation: (pin: McpPin) => Promise<ServerRevocationWatch>
   /** Ids of what ships with the deployment: plugins, and owners of tools that are none's. */
   readonly bundledIds: () => ReadonlySet<string>
   readonly log: DeploymentLog

@@ -40,7 +40,7 @@ function siteOf(host: string): string | undefined {
 }
 
 /** The network, its rules, and the secrets that headers name. */
-export interface GuardDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
+export interface GuardedFetchDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   /** Told each secret that goes to the server, before it goes. */
   readonly onSecret: (value: string) => void
@@ -65,7 +65,7 @@ export function createGuardedFetch(
     McpServerConfig,
     'id' | 'url' | 'headers' | 'auth' | 'authHosts' | 'allow' | 'timeoutMs'
   >,
-  { send, checkUrl, readSecrets, onSecret, needsToken }: GuardDeps,
+  { send, checkUrl, readSecrets, onSecret, needsToken }: GuardedFetchDeps,
 ) {
   const server = new URL(config.url)
   return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
@@ -137,7 +137,7 @@ const refused = (why: string) => new IsolaError('tool_failed', `The request was 
 async function putHeaders(
   headers: Headers,
   given: McpServerConfig['headers'],
-  { readSecrets, onSecret }: Pick<GuardDeps, 'readSecrets' | 'onSecret'>,
+  { readSecrets, onSecret }: Pick<GuardedFetchDeps, 'readSecrets' | 'onSecret'>,
 ): Promise<void> {
   const names = Object.values(given).flatMap(secretNamesIn)
   const values = await readSecrets([...new Set(names)])

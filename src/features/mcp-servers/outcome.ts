@@ -1,6 +1,6 @@
 import { defined } from '#contracts/defined.ts'
 import { headOf, tailOf } from '#contracts/cut.ts'
-import type { ContentBlock } from '#features/plugins/types/content.ts'
+import type { ParsedBlock } from '#features/plugins/types/content.ts'
 import { fieldsOf } from './types.ts'
 import { isFields } from '#contracts/foreign-json.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
@@ -53,7 +53,7 @@ export function toPromptOutcome(result: unknown, name: string): ToolResult {
 }
 
 /** Why it failed, wherever a server says so: in texts and resources, in what is structured, or beside both. */
-function reasonOf(blocks: readonly ContentBlock[], structured: unknown, meta: unknown): string {
+function reasonOf(blocks: readonly ParsedBlock[], structured: unknown, meta: unknown): string {
   const said = blocks.map(textOf).filter(Boolean).join('\n')
   const own = Object.entries(fieldsOf(meta)).filter(
     ([key]) => !key.includes('modelcontextprotocol'),
@@ -87,7 +87,7 @@ function isSaid(structured: unknown, said: string): boolean {
   }
 }
 
-function textOf(block: ContentBlock): string {
+function textOf(block: ParsedBlock): string {
   switch (block.type) {
     case 'text':
       return block.text
@@ -101,11 +101,11 @@ function textOf(block: ContentBlock): string {
 }
 
 function rich(
-  blocks: readonly ContentBlock[],
+  blocks: readonly ParsedBlock[],
   structured: Json | undefined,
   name: string,
 ): ToolResult {
-  const content: readonly ContentBlock[] = blocks.length > 0 ? blocks : [{ type: 'text', text: '' }]
+  const content: readonly ParsedBlock[] = blocks.length > 0 ? blocks : [{ type: 'text', text: '' }]
   const output = { content, ...defined({ structured }) }
   const text = JSON.stringify(output)
   if (text.length > maxOutputChars)

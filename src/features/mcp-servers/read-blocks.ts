@@ -1,4 +1,4 @@
-import type { ContentBlock } from '#features/plugins/types/content.ts'
+import type { ParsedBlock } from '#features/plugins/types/content.ts'
 import { headOf } from '#contracts/cut.ts'
 import { fieldsOf } from './types.ts'
 import { isFields } from '#contracts/foreign-json.ts'
@@ -10,15 +10,15 @@ type Fields = Readonly<Record<string, unknown>>
  * says
  * what was there. Base64 is taken as Python, Go and browsers write it, and a text that came as bytes is a text.
  */
-export function readBlocks(content: unknown): readonly ContentBlock[] {
+export function readBlocks(content: unknown): readonly ParsedBlock[] {
   if (content === undefined || content === null) return []
   const list = Array.isArray(content) ? (content as readonly unknown[]) : [content]
   return list.flatMap((block) => (block === null ? [] : readBlock(block)))
 }
 
-const text = (said: string): ContentBlock => ({ type: 'text', text: said })
+const text = (said: string): ParsedBlock => ({ type: 'text', text: said })
 
-function readBlock(block: unknown): ContentBlock {
+function readBlock(block: unknown): ParsedBlock {
   if (!isFields(block)) return text(typeof block === 'string' ? block : JSON.stringify(block))
   const given = fieldsOf(block)
   switch (given['type'] ?? typeOf(given)) {
@@ -55,7 +55,7 @@ const annotated = ({ annotations }: Fields) => (isFields(annotations) ? { annota
 const maxPartChars = 2_000
 
 /** The replacement for an unreadable part: its kind, and the part itself with long texts cut. */
-function unread(what: string, part: unknown): ContentBlock {
+function unread(what: string, part: unknown): ParsedBlock {
   const shortened = JSON.stringify(part, (_key, value: unknown) =>
     typeof value === 'string' && value.length > maxPartChars
       ? `${headOf(value, maxPartChars)}… (${value.length} characters)`
@@ -65,7 +65,7 @@ function unread(what: string, part: unknown): ContentBlock {
 }
 
 /** Also as other services write it: `source` with `media_type`, and a data URL. */
-function readMedia(given: Fields, type: 'image' | 'audio'): ContentBlock {
+function readMedia(given: Fields, type: 'image' | 'audio'): ParsedBlock {
   const source = fieldsOf(given['source'])
   const said = given['data'] ?? source['data']
   const what = `${type === 'image' ? 'An image' : 'A sound'}`
@@ -104,7 +104,7 @@ function toBase64(said: string): string | undefined {
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
 }
 
-function readResource(given: Fields): ContentBlock {
+function readResource(given: Fields): ParsedBlock {
   const { uri, mimeType, text: said, blob } = fieldsOf(given['resource'])
   const about = {
     uri: toText(uri),
@@ -146,7 +146,7 @@ function decoded(base64: string, mimeType: string | undefined): string | undefin
   }
 }
 
-function readLink(given: Fields): ContentBlock {
+function readLink(given: Fields): ParsedBlock {
   const { uri, name } = given
   if (typeof uri !== 'string') return unread('A link', given)
   const texts = ['title', 'description', 'mimeType'].flatMap((field) => {

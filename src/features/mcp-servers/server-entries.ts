@@ -73,7 +73,7 @@ function isPublic({ url: text, auth, headers }: McpPin['config']): boolean {
 }
 
 /** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
-export interface RevocationWatch {
+export interface ServerRevocationWatch {
   readonly signal?: AbortSignal
   /** Throws if no call of the run may begin now, or if that cannot be known. */
   readonly check: () => Promise<void>
@@ -84,7 +84,7 @@ export interface RevocationWatch {
 export interface EntryDeps extends AnswerDeps {
   readonly at: AtServer<'call' | 'cancel'>
   /** Throws if a call may not begin now. */
-  readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
+  readonly watchRevocation: (pin: McpPin) => Promise<ServerRevocationWatch>
 }
 
 /** A longer wait is for connecting and for a list that has to be looked at first. */

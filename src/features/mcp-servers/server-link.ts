@@ -12,7 +12,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { ask } from './ask-server.ts'
 import { isSessionGone, toCallFailure } from './call-failure.ts'
 import { createBackoff, createConnections, type Line } from './connections.ts'
-import { createGuardedFetch, type GuardDeps } from './guarded-fetch.ts'
+import { createGuardedFetch, type GuardedFetchDeps } from './guarded-fetch.ts'
 import { createSentSecrets, type RedactorOf } from './sent-secrets.ts'
 import { ageListing, createServerListing } from './server-listing.ts'
 import { createServerScopes } from './server-scopes.ts'
@@ -67,7 +67,7 @@ export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly maxScopes?: number
 }
 
-type FetchRules = Pick<GuardDeps, 'needsToken'>
+type FetchRules = Pick<GuardedFetchDeps, 'needsToken'>
 
 const statelessName = 'stateless'
 const configName = 'config'

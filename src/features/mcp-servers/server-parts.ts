@@ -1,7 +1,7 @@
 import type { McpSigner, McpServerConfig, McpServerApi } from '#runtime/catalog/types/mcp.ts'
 import type { LinkStore } from './kept-values.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { type Reply, toReply } from '#contracts/reply.ts'
+import { type ObjectReply, toReply } from '#contracts/reply.ts'
 import { toCallFailure, notSignedIn } from './call-failure.ts'
 import { defined } from '#contracts/defined.ts'
 import { tablesMark } from '#contracts/objects.ts'
@@ -58,7 +58,7 @@ export async function replied<T>(
     ...server
   }: Pick<McpServerConfig, 'id' | 'auth'> & { readonly fromText: (text: string) => string },
   work: () => Promise<T>,
-): Promise<Reply<T>> {
+): Promise<ObjectReply<T>> {
   try {
     return { ok: true, value: await work() }
   } catch (error) {

@@ -5,7 +5,7 @@ import type {
   NewPassage,
   FoundPassage,
 } from '#features/record/types/knowledge.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { MemoryRequest, MemoryAnswer } from '#contracts/long-term.ts'
 
 /** A document has so many passages and characters at most. */
@@ -21,7 +21,7 @@ export const maxDocumentsOfPlace = 1_000
 
 /** The RPC methods of an object with documents. */
 export interface KnowledgeApi {
-  readonly knowledge: (request: KnowledgeRequest) => Promise<Reply<KnowledgeAnswer>>
+  readonly knowledge: (request: KnowledgeRequest) => Promise<ObjectReply<KnowledgeAnswer>>
 }
 
 /** Makes passages of a document that a caller sends. Throws `request_invalid` that names the field. */
@@ -52,7 +52,7 @@ export const maxNoteChars = 4_000
 
 /** The RPC methods of an object with notes. */
 export interface MemoryApi {
-  readonly memory: (request: MemoryRequest) => Promise<Reply<MemoryAnswer>>
+  readonly memory: (request: MemoryRequest) => Promise<ObjectReply<MemoryAnswer>>
 }
 
 /** Whose objects have notes: a principal is in it from its first note on. Throws `request_unavailable`. */

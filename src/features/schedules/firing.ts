@@ -15,7 +15,7 @@ import type {
 } from '#runtime/session/types/schedule.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { Ask, SubmitAs } from '#runtime/session/types/session-entry.ts'
+import type { SessionTask, SubmitAs } from '#runtime/session/types/session-entry.ts'
 
 /** The dependencies of a firing. */
 export interface FiringDeps {
@@ -27,7 +27,7 @@ export interface FiringDeps {
 }
 
 /** The outcome of a firing's run. */
-export type Outcome =
+export type FiringOutcome =
   | { readonly state: 'open'; readonly isParked: boolean }
   | (Pick<Slot, 'text' | 'label' | 'tokens' | 'costNanoUsd'> & {
       readonly state: 'ended'
@@ -67,7 +67,7 @@ export async function beginRun(schedule: Schedule, slot: Slot, deps: FiringDeps)
       : [`${slot.slotMs}:${isCheck ? 'check' : 'work'}`]
   const name = spec.session === undefined ? [...own, ...ofSlot] : [spec.session]
   const session = await deps.sessions.idFor('named', [principal, ...name])
-  const ask: Ask = {
+  const ask: SessionTask = {
     session,
     agent: work.agent,
     messages: [
@@ -135,14 +135,14 @@ export async function lookAtRun(
   { asker, spec: now }: Schedule,
   { session = '', run = '', spec = now }: Slot,
   { sessions }: Pick<FiringDeps, 'sessions'>,
-): Promise<Outcome> {
+): Promise<FiringOutcome> {
   const outcome = toOutcome(unwrap(await sessions.at(session).result(asker.principal, run)))
   if (outcome.state === 'open' || !spec.heartbeat || !isNothing(outcome.text ?? '')) return outcome
   const { text: _, ...silent } = outcome
   return silent
 }
 
-function toOutcome({ state, result }: RunView): Outcome {
+function toOutcome({ state, result }: RunView): FiringOutcome {
   if (!result) return { state: 'open', isParked: state === 'parked' }
   const { usage, label } = result
   const spent = { tokens: usage.inputTokens + usage.outputTokens, costNanoUsd: usage.costNanoUsd }

@@ -2,7 +2,7 @@ import type {
   Notice,
   Schedule,
   ScheduleOwner,
-  ToldEvent,
+  ScheduleEvent,
   ScheduleSpec,
   Slot,
   SlotState,
@@ -231,14 +231,14 @@ export interface Untold {
   readonly schedule: Schedule | undefined
   readonly owner: ScheduleOwner
   readonly version: number
-  readonly events: readonly ToldEvent[]
+  readonly events: readonly ScheduleEvent[]
 }
 
 export type ScheduleRows = ReturnType<typeof createScheduleRows>
 
 /** An event before it is known of which version. */
-export type DraftEvent = ToldEvent extends infer Each
-  ? Each extends ToldEvent
+export type DraftEvent = ScheduleEvent extends infer Each
+  ? Each extends ScheduleEvent
     ? Omit<Each, 'version'>
     : never
   : never
@@ -277,7 +277,7 @@ export function createScheduleRows({ sql }: Pick<ScheduleStorage, 'sql'>) {
     bodies<Schedule>(read('SELECT body FROM schedules WHERE id = ?', id))[0]
   const tell = ({ id, owner, version }: Schedule, drafts: readonly DraftEvent[]) => {
     const [row] = read('SELECT events FROM schedule_untold WHERE id = ?', id)
-    const before = row ? (JSON.parse(String(row['events'])) as ToldEvent[]) : []
+    const before = row ? (JSON.parse(String(row['events'])) as ScheduleEvent[]) : []
     const events = JSON.stringify([...before, ...drafts.map((one) => ({ ...one, version }))])
     write(
       `INSERT INTO schedule_untold VALUES (?1, ?2, ?3, ?4)

@@ -6,7 +6,11 @@ import { defined } from '#contracts/defined.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
-import { generateWithFallback, createProviderHealth, type Target } from './selection/fallback.ts'
+import {
+  generateWithFallback,
+  createProviderHealth,
+  type ModelTarget,
+} from './selection/fallback.ts'
 import {
   createModelRegistry,
   createModelSelector,
@@ -95,11 +99,11 @@ export function createModelProviders(
   })
 
   /** The models that a caller may name: the defaults, then the declared ones. */
-  const served = (): readonly Target[] => [
+  const served = (): readonly ModelTarget[] => [
     ...new Map([...defaults(), ...registry.known()].map((one) => [idOf(one), one])).values(),
   ]
 
-  function defaults(): readonly Target[] {
+  function defaults(): readonly ModelTarget[] {
     try {
       return priorityOf(undefined).targets
     } catch (error) {
@@ -110,7 +114,7 @@ export function createModelProviders(
 
   /** Asked before each call, and never another for a model: names are looked for in the price file once. */
   const sizes = new Map<string, Pick<ContextModel, 'contextTokens' | 'price'>>()
-  function knownOf(target: Target): Pick<ContextModel, 'contextTokens' | 'price'> {
+  function knownOf(target: ModelTarget): Pick<ContextModel, 'contextTokens' | 'price'> {
     const before = sizes.get(idOf(target))
     if (before) return before
     const contextTokens =
@@ -125,12 +129,12 @@ export function createModelProviders(
   /**
    * The target with the largest window. A target whose window is not declared ends the search: it may take any size.
    */
-  function largest(targets: readonly Target[]): Target | undefined {
+  function largest(targets: readonly ModelTarget[]): ModelTarget | undefined {
     if (targets.length < 2) return targets[0]
     const open = targets.findIndex(
       (target) => registry.capabilitiesOf(target).contextTokens === undefined,
     )
-    const sizeOf = (target: Target) => knownOf(target).contextTokens ?? Infinity
+    const sizeOf = (target: ModelTarget) => knownOf(target).contextTokens ?? Infinity
     return targets
       .slice(0, open < 0 ? targets.length : open + 1)
       .toSorted((a, b) => (sizeOf(a) === sizeOf(b) ? 0 : sizeOf(b) - sizeOf(a)))[0]
@@ -181,7 +185,7 @@ export function createModelProviders(
 /** The most names of requested models that are cached: a client can send any name. */
 const maxKept = 500
 
-const idOf = ({ provider, model }: Target): string => `${provider}/${model}`
+const idOf = ({ provider, model }: ModelTarget): string => `${provider}/${model}`
 
 interface ModelParts extends Omit<ModelProvidersDeps, 'sleep' | 'nowMs' | 'onFailed'> {
   readonly config: { readonly models: ModelConfig; readonly isDevelopment: boolean }

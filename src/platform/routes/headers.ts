@@ -3,7 +3,7 @@ import type { RequestTrace } from '#contracts/trace.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseTraceHeaders } from './types/trace.ts'
 import type { HttpContext } from './types.ts'
-import type { Client } from '#contracts/operations.ts'
+import type { RequestClient } from '#contracts/operations.ts'
 
 const sessionId = /^ses_[0-9A-Za-z]{22}$/
 const runId = /^run_[0-9A-Za-z]{22}$/
@@ -52,6 +52,6 @@ export function readTrace(context: HttpContext, sources: Sources): RequestTrace 
 }
 
 /** The client for limits and the record: the address, as Cloudflare reports it, and the request. */
-export function clientOf({ req, get }: HttpContext): Client {
+export function clientOf({ req, get }: HttpContext): RequestClient {
   return { address: req.header('cf-connecting-ip'), requestId: get('requestId') }
 }

@@ -1,5 +1,5 @@
 import type { Administrator, Scope } from '#contracts/keys.ts'
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 import type { RequestTrace } from '#contracts/trace.ts'
 
 /** Gets what a caller never sees: the error behind a 5xx. `secrets`: texts that must not be logged. */
@@ -15,7 +15,7 @@ export interface RequestContext {
   /** The query as it was sent; of a repeated name, the first value. */
   readonly search: Readonly<Record<string, string>>
   /** The client for limits and the record: the address, as Cloudflare reports it, and the request. */
-  readonly client: Client
+  readonly client: RequestClient
   /** The caller's W3C trace if it sent a valid one, else a new one: the same for all of a request. */
   readonly trace: () => RequestTrace
   /** The author of a change and its request, for the record. */

@@ -73,7 +73,7 @@ export interface RouteRequest<Params, Query, Body> extends RequestContext {
 type Answer = object
 
 /** One route, as `route` declares it. */
-export interface Route<
+export interface DeclaredRoute<
   Name extends string,
   Shape extends RouteShape,
   Deps,
@@ -139,11 +139,11 @@ export function route<
     readonly replies: Replies
   }
   // The two types are of the same value: `answer` gives a handler what its own declaration says.
-  return { name, ...rest, shape, handle } as unknown as Route<Name, Shape, Deps>
+  return { name, ...rest, shape, handle } as unknown as DeclaredRoute<Name, Shape, Deps>
 }
 
 /** The routes of a file, whatever they need and take. */
-export type AnyRoute<Deps = never> = Route<string, RouteShape, Deps>
+export type AnyRoute<Deps = never> = DeclaredRoute<string, RouteShape, Deps>
 
 /** A file of routes. */
 export interface RouteModule<Deps = never> {
@@ -170,8 +170,10 @@ type RouteIn<Module> = Module extends { readonly default: readonly (infer One)[]
  */
 export type ShapesOf<Module> = {
   [
-    One in RouteIn<Module> as One extends Route<infer Name, RouteShape, never> ? Name : never
-  ]: One extends Route<string, infer Shape, never> ? Shape : never
+    One in RouteIn<Module> as One extends DeclaredRoute<infer Name, RouteShape, never>
+      ? Name
+      : never
+  ]: One extends DeclaredRoute<string, infer Shape, never> ? Shape : never
 }
 
 type TakerOf<One> = One extends { readonly handle: (deps: infer Deps, request: never) => unknown }

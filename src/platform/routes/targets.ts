@@ -45,10 +45,14 @@ export interface Target {
 /** The agents and models that a caller may use. A name outside of it is answered like a name that does not exist. */
 export type Reach = Pick<Rights, 'agents' | 'models'>
 /** The same with the caller's id. */
-export type Asker = Reach & Pick<Principal, 'id'>
+export type CallerReach = Reach & Pick<Principal, 'id'>
 
 /** The meaning of `model` on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
-export async function resolveTarget(deps: Targets, reach: Asker, model: string): Promise<Target> {
+export async function resolveTarget(
+  deps: Targets,
+  reach: CallerReach,
+  model: string,
+): Promise<Target> {
   const isAgent = isServed(deps.models, model)
     ? hasAgent(deps, reach, model) || (await isUnlistedAgent(deps, reach, model))
     : await lookForAgent(deps, reach, model)
@@ -68,7 +72,11 @@ export function agentNames(deps: Targets, { agents }: Reach): readonly string[] 
  * Whether this agent exists: also an agent without a plugin, and an agent that is not loaded yet, since it may have
  * been enabled a moment ago.
  */
-export async function lookForAgent(deps: Targets, reach: Asker, agent: string): Promise<boolean> {
+export async function lookForAgent(
+  deps: Targets,
+  reach: CallerReach,
+  agent: string,
+): Promise<boolean> {
   if (hasAgent(deps, reach, agent)) return true
   if (await isStored(deps, reach, agent)) return true
   await deps.refreshAgents?.(agent)
@@ -80,7 +88,7 @@ export async function lookForAgent(deps: Targets, reach: Asker, agent: string): 
  * names a listed model needs no query, and a database that is away blocks no model. Throws `request_model_not_found`
  * for an agent that waits for its approval or is off, so that no model answers in its name.
  */
-async function isUnlistedAgent(deps: Targets, reach: Asker, model: string): Promise<boolean> {
+async function isUnlistedAgent(deps: Targets, reach: CallerReach, model: string): Promise<boolean> {
   if (isListed(deps.models, model)) return false
   const no = () => false
   if (await isStored(deps, reach, model).catch(no)) return true
@@ -90,10 +98,10 @@ async function isUnlistedAgent(deps: Targets, reach: Asker, model: string): Prom
 }
 
 /** Whether it is an agent without a plugin that the caller may run. */
-const isStored = async (deps: Targets, reach: Asker, agent: string): Promise<boolean> =>
+const isStored = async (deps: Targets, reach: CallerReach, agent: string): Promise<boolean> =>
   mayBeStored(reach, agent) && (await deps.agents.runnable?.(reach.id, agent)) !== undefined
 
-const mayBeStored = ({ agents }: Asker, agent: string): boolean =>
+const mayBeStored = ({ agents }: CallerReach, agent: string): boolean =>
   agents?.includes(agent) !== false && /^[a-z][a-z0-9-]{0,23}$/.test(agent)
 
 const isListed = (models: HttpModels, model: string): boolean =>

@@ -1,5 +1,5 @@
 import type { Context, Handler, Hono } from 'hono'
-import type { Principal, Readiness, Client } from '#contracts/operations.ts'
+import type { Principal, Readiness, RequestClient } from '#contracts/operations.ts'
 import type { Scope } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { OnFault } from './request.ts'
@@ -20,7 +20,7 @@ export interface GoneClient {
  */
 export type Authenticate = (
   authorization: string | undefined,
-  client?: Client,
+  client?: RequestClient,
 ) => Promise<Principal>
 
 /** The dependencies of every request. Each route names its own besides. */

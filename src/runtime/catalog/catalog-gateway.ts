@@ -16,7 +16,7 @@ import type {
   PluginAdministration,
   PluginListing,
 } from './types/plugin-catalog.ts'
-import { fromReply, type Reply } from '#contracts/reply.ts'
+import { fromReply, type ObjectReply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import {
   createBodyCache,
@@ -65,7 +65,7 @@ export function createCatalogGateway({
   const catalog = () => namespace!.getByName(name) as CatalogApi
   const sourceOf = createBodyCache(loadBody, clock)
 
-  const answered = <T>(reply: Reply<T>): T => {
+  const answered = <T>(reply: ObjectReply<T>): T => {
     deployment?.count(reply.billed?.own ?? {})
     return fromReply(reply)
   }
@@ -246,7 +246,7 @@ const createAdministration = ({
 })
 
 type Ask = <T>(
-  call: (api: CatalogApi) => Promise<Reply<T>>,
+  call: (api: CatalogApi) => Promise<ObjectReply<T>>,
   waitMs?: number,
   onLate?: () => void,
 ) => Promise<T>

@@ -11,7 +11,7 @@ import type {
   PartListener,
   PluginChange,
 } from './types/plugin-catalog.ts'
-import { toReply, type Reply } from '#contracts/reply.ts'
+import { toReply, type ObjectReply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { SearchSkills } from './types/skill-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -120,14 +120,14 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#billed(() => this.#runtime.generations(limit))
     }
 
-    change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
+    change(change: PluginChange, by: ChangeBy): Promise<ObjectReply<ChangeResult>> {
       return this.#billed(() =>
         this.#changing(change, (ports) => this.#runtime.change(change, by, ports)),
       )
     }
 
     /** Runs between two changes, so that no change relies on a bundle that is being removed. */
-    collect(): Promise<Reply<number>> {
+    collect(): Promise<ObjectReply<number>> {
       return this.#billed(() => this.#inTurn(() => this.#runtime.collect()))
     }
 
@@ -156,7 +156,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     }
 
     /** Answers from the set in force, whose number `work` receives. */
-    #known<T>(work: (number: number) => T | Promise<T>): Promise<Reply<T>> {
+    #known<T>(work: (number: number) => T | Promise<T>): Promise<ObjectReply<T>> {
       return this.#billed(async () => work(await this.#inForce.known()))
     }
   }
@@ -186,7 +186,7 @@ function createBill(kept: Pick<StoredParts, 'takeRead'>) {
   }
   return {
     count,
-    reply: async <T>(work: () => Promise<T>): Promise<Reply<T>> => {
+    reply: async <T>(work: () => Promise<T>): Promise<ObjectReply<T>> => {
       count({ requests: 1 })
       const reply = await toReply(work)
       count({ rowsRead: kept.takeRead() })

@@ -10,7 +10,7 @@ import type { Meter } from './storage/meter.ts'
 import { bookRest, floorJob } from './upkeep/after-run.ts'
 import { createWakeWatch } from './upkeep/incidents.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import { toFailureReply, type Reply } from '#contracts/reply.ts'
+import { toFailureReply, type ObjectReply } from '#contracts/reply.ts'
 import { createContexts } from './contexts.ts'
 import { createFloorKeeper } from './floor-keeper.ts'
 import { createForgetting } from './forgetting.ts'
@@ -145,7 +145,7 @@ export function openSession(runtime: SessionRuntime, options: SessionOptions) {
   }
 
   /** Answers a request once the session is open. A refusal is part of the answer: error classes do not survive RPC. */
-  async function answer<T>(work: () => T | Promise<T>): Promise<Reply<T>> {
+  async function answer<T>(work: () => T | Promise<T>): Promise<ObjectReply<T>> {
     leaveIfGone()
     meter.count({ requests: 1 })
     current.answering += 1
@@ -184,7 +184,7 @@ export function openSession(runtime: SessionRuntime, options: SessionOptions) {
 function failureReply(
   error: unknown,
   onStorageFault: (message: string) => void,
-): Extract<Reply<never>, { readonly ok: false }> {
+): Extract<ObjectReply<never>, { readonly ok: false }> {
   const isFault = isStorageFault(error)
   if (isFault) onStorageFault(errorMessage(error))
   return toFailureReply(isFault ? notStored(error) : error)

@@ -4,7 +4,7 @@ import { cors } from 'hono/cors'
 import { matchedRoutes } from 'hono/route'
 import { Hono } from 'hono/tiny'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 import type {
   RequestEntry,
   GuardDeps,
@@ -177,7 +177,7 @@ async function answerClaimed(
     deps,
     claimed,
     client,
-  }: { readonly deps: GuardDeps; readonly claimed: Principal; readonly client: Client },
+  }: { readonly deps: GuardDeps; readonly claimed: Principal; readonly client: RequestClient },
 ): Promise<void> {
   let proof: Promise<Principal> | undefined
   const prove = () =>

@@ -5,11 +5,11 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Label } from '#contracts/label.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#runtime/session/types/session-view.ts'
-import type { Ask, Submitted } from '#runtime/session/types/session-entry.ts'
+import type { SessionTask, Submitted } from '#runtime/session/types/session-entry.ts'
 import { isRunId, isSessionId } from '#platform/routes/headers.ts'
 import { orchestrator } from '#platform/routes/targets.ts'
 import { parseFields } from '#platform/routes/validate.ts'
-import { isAsking, newSession, runCall, told, type McpCall } from './mcp-call.ts'
+import { isAsking, newSession, runCall, told, type McpRequest } from './mcp-call.ts'
 import type { OfferedTool } from './offered.ts'
 import { outcomeOf, toFailure, toRunResult, toToolResult } from './outcome.ts'
 
@@ -24,7 +24,7 @@ type Answer = CallToolResult | InputRequiredResult
 
 /** Calls what a name stands for. Throws what was refused before anything began. */
 export async function callOffered(
-  call: McpCall,
+  call: McpRequest,
   { kind, target }: OfferedTool,
   input: JsonObject,
 ): Promise<Answer> {
@@ -39,7 +39,7 @@ export async function callOffered(
   }
 }
 
-async function callAgent(call: McpCall, agent: string, input: JsonObject): Promise<Answer> {
+async function callAgent(call: McpRequest, agent: string, input: JsonObject): Promise<Answer> {
   const { task, session: named, background } = parseFields(agentRequest, fieldsOf(input))
   if (named !== undefined && !isSessionId(named)) throw noSuchSession()
   const answer = await runCall(call, async () => ({
@@ -57,9 +57,9 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
   return isAsking(answer) ? answer : toRunResult(await told(call, answer))
 }
 
-const saidBy = ({ deps, caller }: McpCall): Promise<Label> => deps.toldClients.said(caller.asker)
+const saidBy = ({ deps, caller }: McpRequest): Promise<Label> => deps.toldClients.said(caller.asker)
 
-async function callTool(call: McpCall, tool: string, input: JsonObject): Promise<Answer> {
+async function callTool(call: McpRequest, tool: string, input: JsonObject): Promise<Answer> {
   const answer = await runDirect(call, tool, input)
   return isAsking(answer) ? answer : toDirectResult(answer)
 }
@@ -68,7 +68,7 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
  * A tool without a model: a run of one call, in a session of its own that no later call names, so that every gate,
  * the lease and the record are those of any other call (docs/design.md invariant 4).
  */
-async function runDirect(call: McpCall, tool: string, input: JsonObject) {
+async function runDirect(call: McpRequest, tool: string, input: JsonObject) {
   const answer = await runCall(call, async () => ({
     work: submit(call, {
       session: await newSession(call),
@@ -83,12 +83,12 @@ async function runDirect(call: McpCall, tool: string, input: JsonObject) {
   return isAsking(answer) ? answer : told(call, answer)
 }
 
-const submit = ({ deps, caller }: McpCall, ask: Ask): Submitted =>
+const submit = ({ deps, caller }: McpRequest, ask: SessionTask): Submitted =>
   deps.entry.submitAs(caller.asker, { ...caller.asks, ...ask }, { origin: 'mcp' })
 
 /** The output of a tool alone; or its questions. Throws its failure. */
 export async function outputOf(
-  call: McpCall,
+  call: McpRequest,
   tool: string,
   input: JsonObject,
 ): Promise<{ readonly output: Json } | InputRequiredResult> {
@@ -114,7 +114,7 @@ function toDirectResult(view: RunView): CallToolResult {
 }
 
 async function askRun(
-  call: McpCall,
+  call: McpRequest,
   kind: 'run_status' | 'run_cancel',
   input: JsonObject,
 ): Promise<CallToolResult> {

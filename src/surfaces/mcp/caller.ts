@@ -1,6 +1,6 @@
 import { offeredSkills, type Exposure } from '#runtime/catalog/types/generation.ts'
 import type { ListedTool } from '#runtime/catalog/types/plugin-catalog.ts'
-import type { Ask, Asker } from '#runtime/session/types/session-entry.ts'
+import type { SessionTask, Asker } from '#runtime/session/types/session-entry.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import type { McpDeps } from './deps.ts'
 import { hasApprove } from '#runtime/session/requests/for-others.ts'
@@ -9,19 +9,19 @@ import type { Inventory } from './offered.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 
 /** The caller of one request, and its inventory. */
-export interface McpCaller {
+export interface McpClient {
   readonly principal: string
   readonly asker: Asker
   readonly mayApprove: boolean
   /** The fields that every submission of this request shares. */
-  readonly asks: Pick<Ask, 'trace' | 'traceLink' | 'pauses'>
+  readonly asks: Pick<SessionTask, 'trace' | 'traceLink' | 'pauses'>
   readonly inventory: Inventory
   /** Goes on when the connection is closed. */
   readonly keepAlive: (work: Promise<unknown>) => void
 }
 
 /** The caller at `/mcp`, with the agents, tools, resources, prompts and skills that it may use. */
-export async function callerOf(deps: McpDeps, context: RequestContext): Promise<McpCaller> {
+export async function callerOf(deps: McpDeps, context: RequestContext): Promise<McpClient> {
   const asker = context.caller
   const { exposed } = await deps.plugins.exposed()
   const names = agentNames(deps, asker)

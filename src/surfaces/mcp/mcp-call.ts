@@ -11,11 +11,11 @@ import {
 } from '@modelcontextprotocol/server'
 import type { StreamItem, ToldData } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Conversation, NewRun, Question } from '#runtime/session/types/session-entry.ts'
+import type { Conversation, BegunRun, Question } from '#runtime/session/types/session-entry.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { RunView } from '#runtime/session/types/session-view.ts'
 import type { McpDeps } from './deps.ts'
-import type { McpCaller } from './caller.ts'
+import type { McpClient } from './caller.ts'
 import { sessionOf, invalidParams } from './older-clients.ts'
 
 /**
@@ -63,9 +63,9 @@ export interface CallState {
 }
 
 /** One request at `/mcp`, on its way to a run. */
-export interface McpCall {
+export interface McpRequest {
   readonly deps: McpDeps
-  readonly caller: McpCaller
+  readonly caller: McpClient
   readonly context: ServerContext
   /** Nothing without `ISOLA_MASTER_KEY`. */
   readonly states: RequestStateCodec<CallState> | undefined
@@ -76,7 +76,7 @@ export interface McpCall {
  * A session for a call that names none: a session that a client of 2025 can name again, or a fresh one for this call
  * alone.
  */
-export async function newSession({ deps, caller, context }: McpCall): Promise<string> {
+export async function newSession({ deps, caller, context }: McpRequest): Promise<string> {
   const { http, mcpReq } = context
   const of = { headers: http?.req?.headers, request: mcpReq.id }
   const named = isModern(context) ? undefined : await sessionOf(deps, caller.principal, of)
@@ -92,15 +92,15 @@ export const isAsking = (answer: object): answer is InputRequiredResult =>
  * call (2026-07-28, "multi round-trip requests").
  */
 export async function runCall(
-  call: McpCall,
-  begin: () => Promise<NewRun>,
+  call: McpRequest,
+  begin: () => Promise<BegunRun>,
 ): Promise<RunView | InputRequiredResult> {
   const state = stateOf(call)
   return call.deps.entry.converse(toConversation(call, state?.asked), state ?? (await begin()))
 }
 
 function toConversation(
-  call: McpCall,
+  call: McpRequest,
   asked: readonly string[] | undefined,
 ): Conversation<InputRequiredResult> {
   const { caller, context } = call
@@ -127,7 +127,7 @@ function toConversation(
 function givenTo(
   asks: readonly Question[],
   asked: readonly string[] | undefined,
-  { context }: McpCall,
+  { context }: McpRequest,
 ): Readonly<Record<string, unknown>> {
   const isShown = ({ asksHash }: Question) => !asked || asked.includes(asksHash)
   const shown = new Set(asks.filter(isShown).map(({ key }) => key))
@@ -136,7 +136,7 @@ function givenTo(
 }
 
 /** The state that came with the request, whose seal the handler has checked. Of another call it is refused. */
-function stateOf({ context, about }: McpCall): CallState | undefined {
+function stateOf({ context, about }: McpRequest): CallState | undefined {
   const state = context.mcpReq.requestState<CallState>()
   if (state === undefined || state.about === about) return state
   throw invalidParams('requestState: is of another call.')
@@ -153,7 +153,7 @@ const capabilitiesOf = (context: ServerContext): ClientCapabilities | undefined 
     : undefined
 
 /** Before a client has it. */
-export async function told({ deps, caller }: McpCall, view: RunView): Promise<RunView> {
+export async function told({ deps, caller }: McpRequest, view: RunView): Promise<RunView> {
   const { result, pauses = [] } = view
   const labels = [...(result ? [result.label] : []), ...pauses.map(({ label }) => label)]
   if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
@@ -161,7 +161,7 @@ export async function told({ deps, caller }: McpCall, view: RunView): Promise<Ru
 }
 
 async function ask(
-  call: McpCall,
+  call: McpRequest,
   view: RunView,
   asks: readonly Question[],
 ): Promise<InputRequiredResult> {
@@ -178,7 +178,7 @@ async function ask(
 
 /** No answer can come: the waiting calls are refused, so that the run does not wait for ever. */
 async function refuse(
-  { deps, caller }: McpCall,
+  { deps, caller }: McpRequest,
   { session, id }: RunView,
   asks: readonly Question[],
 ): Promise<never> {
@@ -188,7 +188,10 @@ async function refuse(
   throw new MissingRequiredClientCapabilityError({ requiredCapabilities })
 }
 
-async function refuseUnsealed({ deps, caller }: McpCall, { session, id }: RunView): Promise<never> {
+async function refuseUnsealed(
+  { deps, caller }: McpRequest,
+  { session, id }: RunView,
+): Promise<never> {
   const message = 'A call that asks its client needs ISOLA_MASTER_KEY: an operator must set it.'
   await deps.sessions.at(session).cancel(caller.principal, id, message)
   throw new IsolaError('config_missing', message)

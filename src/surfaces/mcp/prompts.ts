@@ -8,7 +8,7 @@ import { toStructured } from './types.ts'
 import type { PromptListing } from '#contracts/manifest/manifest-offers.ts'
 import { isMatchOfAny } from '#runtime/kernel/types/tool-policy.ts'
 import { outputOf } from './call.ts'
-import { isAsking, type McpCall } from './mcp-call.ts'
+import { isAsking, type McpRequest } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 import { getSkillPrompt, listSkillPrompts } from './skills.ts'
 import { invalidParams } from './older-clients.ts'
@@ -37,7 +37,7 @@ function offeredPrompts({ exposed, offers, skills }: Inventory): readonly Offere
 }
 
 /** `prompts/list`: each under `<owner>__<name>`, without the values that are only suggested; then the skills. */
-export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
+export async function listPrompts(asked: Pick<McpRequest, 'deps' | 'caller'>) {
   const own = offeredPrompts(asked.caller.inventory).map(({ name, listing }) => ({
     name,
     ...defined({ title: listing.title, description: listing.description }),
@@ -47,7 +47,7 @@ export async function listPrompts(asked: Pick<McpCall, 'deps' | 'caller'>) {
 }
 
 /** A prompt that does not exist and a prompt that is not offered look alike. */
-function find({ inventory }: McpCall['caller'], name: string): OfferedPrompt {
+function find({ inventory }: McpRequest['caller'], name: string): OfferedPrompt {
   const prompt = offeredPrompts(inventory).find((one) => one.name === name)
   if (prompt) return prompt
   throw invalidParams('There is no such prompt.')
@@ -55,7 +55,7 @@ function find({ inventory }: McpCall['caller'], name: string): OfferedPrompt {
 
 /** `prompts/get`: asks the owner, through every gate. A missing argument is an error of the protocol. */
 export async function getPrompt(
-  call: McpCall,
+  call: McpRequest,
   name: string,
   given: Readonly<Record<string, string>>,
 ): Promise<GetPromptResult | InputRequiredResult> {
@@ -76,7 +76,7 @@ export async function getPrompt(
 
 /** Values that a person may type for an argument, as the plugin's manifest suggests. Runs nothing. */
 export function complete(
-  { inventory }: McpCall['caller'],
+  { inventory }: McpRequest['caller'],
   prompt: string,
   argument: { readonly name: string; readonly value: string },
 ): CompleteResult {

@@ -8,7 +8,7 @@ import { labelOfAll, type Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
 import type { TranscriptPage } from '#runtime/session/types/session-view.ts'
 import { isSessionId } from '#platform/routes/headers.ts'
-import { type McpCall, isAsking } from './mcp-call.ts'
+import { type McpRequest, isAsking } from './mcp-call.ts'
 import type { ResourceListing } from '#contracts/manifest/manifest-offers.ts'
 import { richOutputSchema } from './types.ts'
 import { outputOf } from './call.ts'
@@ -36,7 +36,7 @@ const transcriptTemplate = {
 const isTranscript = (uri: string): boolean => uri.startsWith(prefix)
 
 /** The caller's own conversations, newest first. */
-async function listTranscripts({ deps, caller }: McpCall, cursor: string | undefined) {
+async function listTranscripts({ deps, caller }: McpRequest, cursor: string | undefined) {
   const after = cursor === undefined ? undefined : toCursor(cursor)
   const { sessions, next } = await deps.sessionIndex.list({
     principal: caller.principal,
@@ -64,7 +64,7 @@ function toCursor(text: string): SessionCursor {
 }
 
 /** A page of a conversation. Another principal's conversation looks like a missing one. */
-async function readTranscript({ deps, caller }: McpCall, uri: string) {
+async function readTranscript({ deps, caller }: McpRequest, uri: string) {
   const [, id = '', given = '0'] =
     /^([^?]*)(?:\?from=(\d{1,9}))?$/.exec(uri.slice(prefix.length)) ?? []
   if (!isSessionId(id)) throw new ResourceNotFoundError(uri)
@@ -115,7 +115,7 @@ function toSaid(message: Message) {
 }
 
 /** A page: first what plugins and servers have, then skills and the caller's own conversations. */
-export async function listResources(call: McpCall, cursor: string | undefined) {
+export async function listResources(call: McpRequest, cursor: string | undefined) {
   const own = await listTranscripts(call, cursor)
   const { listed } = offeredResources(call.caller.inventory)
   const exact = listed.filter(({ isTemplate }) => !isTemplate)
@@ -124,7 +124,7 @@ export async function listResources(call: McpCall, cursor: string | undefined) {
 }
 
 /** `resources/templates/list`: templates of plugins and servers, of skills, and of the caller's own conversations. */
-export function listTemplates({ inventory }: McpCall['caller']) {
+export function listTemplates({ inventory }: McpRequest['caller']) {
   const templates = offeredResources(inventory).listed.filter(({ isTemplate }) => isTemplate)
   const wire = templates
     .map(toWire)
@@ -135,7 +135,7 @@ export function listTemplates({ inventory }: McpCall['caller']) {
 
 /** Resources that do not exist, are not offered, have several owners or belong to another principal look alike. */
 export async function readResource(
-  call: McpCall,
+  call: McpRequest,
   uri: string,
 ): Promise<ReadResourceResult | InputRequiredResult> {
   if (isTranscript(uri)) return readTranscript(call, uri)

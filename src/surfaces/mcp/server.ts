@@ -13,8 +13,8 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpDeps } from './deps.ts'
 import { callOffered } from './call.ts'
-import type { CallState, McpCall } from './mcp-call.ts'
-import type { McpCaller } from './caller.ts'
+import type { CallState, McpRequest } from './mcp-call.ts'
+import type { McpClient } from './caller.ts'
 import { offeredTools } from './offered.ts'
 import type { OfferedTool } from './offered.ts'
 import { toThrownFailure } from './outcome.ts'
@@ -35,7 +35,7 @@ const cacheHints = {
 /** The caller that a server object answers, and the receiver of bugs. */
 export interface ServerOptions {
   readonly deps: McpDeps
-  readonly caller: McpCaller
+  readonly caller: McpClient
   readonly onFault: (error: unknown) => void
 }
 
@@ -155,7 +155,7 @@ function addSubscriptions({ server }: OfferingServer, options: Options): void {
 function addPrompts({ server }: OfferingServer, options: Options): void {
   const { caller } = options
   server.setRequestHandler('prompts/list', ({ params }, context) => {
-    const work = (call: McpCall) => onePage(() => listPrompts(call))({ params })
+    const work = (call: McpRequest) => onePage(() => listPrompts(call))({ params })
     return answer(options, context, { params, work })
   })
   server.setRequestHandler('prompts/get', ({ params }, context) => {
@@ -170,21 +170,22 @@ function addPrompts({ server }: OfferingServer, options: Options): void {
 /** The methods of SEP-2640, which the library does not know: the same for clients of both eras. */
 function addSkills({ server }: OfferingServer, options: Options): void {
   server.setRequestHandler('skills/list', { params: skillParams }, (params, context) => {
-    const work = async (call: McpCall) => ({ ...(await listSkills(call)), ...listed })
+    const work = async (call: McpRequest) => ({ ...(await listSkills(call)), ...listed })
     return answer(options, context, {
       params,
       work: (call) => onePage(() => work(call))({ params }),
     })
   })
   server.setRequestHandler('skills/get', { params: skillParams }, (params, context) => {
-    const work = async (call: McpCall) => ({ ...(await getSkill(call, params.uri)), ...listed })
+    const work = async (call: McpRequest) => ({ ...(await getSkill(call, params.uri)), ...listed })
     return answer(options, context, { params, work })
   })
   server.setRequestHandler(
     'resources/directory/read',
     { params: skillParams },
     (params, context) => {
-      const work = (call: McpCall) => onePage(() => readSkillFolder(call, params.uri))({ params })
+      const work = (call: McpRequest) =>
+        onePage(() => readSkillFolder(call, params.uri))({ params })
       return answer(options, context, { params, work })
     },
   )
@@ -195,7 +196,7 @@ function toCall(
   { deps, caller, states }: Options,
   context: ServerContext,
   params: object,
-): McpCall {
+): McpRequest {
   const { _meta, ...asked } = params as { readonly _meta?: unknown }
   return { deps, caller, context, states, about: deps.sources.sha256(JSON.stringify(asked)) }
 }
@@ -204,7 +205,7 @@ function toCall(
 async function answer<T>(
   options: Options,
   context: ServerContext,
-  asked: { readonly params?: object | undefined; readonly work: (call: McpCall) => Promise<T> },
+  asked: { readonly params?: object | undefined; readonly work: (call: McpRequest) => Promise<T> },
 ): Promise<T> {
   try {
     return await asked.work(toCall(options, context, asked.params ?? {}))

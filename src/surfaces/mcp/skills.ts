@@ -10,7 +10,7 @@ import {
   type OutgoingFile,
   type OutgoingSkill,
 } from '#runtime/catalog/types/skill.ts'
-import type { McpCall } from './mcp-call.ts'
+import type { McpRequest } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 
 /** The extension's name among capabilities: SEP-2640. */
@@ -18,7 +18,7 @@ export const skillsExtension = 'io.modelcontextprotocol/skills'
 const scheme = 'skill://'
 const directoryType = 'inode/directory'
 
-type Asked = Pick<McpCall, 'deps' | 'caller'>
+type Asked = Pick<McpRequest, 'deps' | 'caller'>
 
 /** The parameters of the methods. Not zod's, which would have to write JSON Schema to be such a schema. */
 export const skillParams: StandardSchemaV1<

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { contentBlockSchema } from '#runtime/kernel/types/asks.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { ContentBlock } from '#features/plugins/types/content.ts'
+import type { ParsedBlock } from '#features/plugins/types/content.ts'
 
 /**
  * A rich answer of a tool, whatever its origin: plain JSON with these keys and no others. A model reads it as the JSON
@@ -13,7 +13,7 @@ export const richOutputSchema = z.strictObject({
 })
 
 /** The blocks of a rich answer; any other answer is one block of text. */
-export function toContentBlocks(output: Json): readonly ContentBlock[] {
+export function toContentBlocks(output: Json): readonly ParsedBlock[] {
   const rich = richOutputSchema.safeParse(output)
   if (rich.success) return rich.data.content
   return [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }]

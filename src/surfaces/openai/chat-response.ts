@@ -8,7 +8,7 @@ import {
   type TokenCount,
   createFold,
 } from './fold.ts'
-import { type RunPlace, toCallId, type PlaceInSession } from './wire-ids.ts'
+import { type WirePlace, toCallId, type PlaceInSession } from './wire-ids.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
 import { brokenOff, type StreamView } from '#platform/routes/event-stream.ts'
 
@@ -35,7 +35,7 @@ export function noteOf({ state, result, error }: AgentResult): string {
 type Waiting = Pick<Extract<Change, { readonly type: 'limit' }>, 'code' | 'message' | 'call'>
 
 /** How a run goes on that waits at a limit, or goes round in circles. */
-export const howToGoOn = ({ session, run }: RunPlace, { code, call }: Waiting): string =>
+export const howToGoOn = ({ session, run }: WirePlace, { code, call }: Waiting): string =>
   code === 'loop_suspected'
     ? `Let it go on with POST /api/sessions/${session}/runs/${run}/decisions ` +
       `{"call":"${call}","decision":"approve"} or \`isola approval approve ${session} ${call}\`; "deny" ends it.`
@@ -115,7 +115,7 @@ export const toWaitingCompletion = (
 }
 
 /** The text for a chat client about a limit that its run waits at. */
-export const waitingNote = (waiting: Waiting, place: RunPlace): string =>
+export const waitingNote = (waiting: Waiting, place: WirePlace): string =>
   `(${waiting.message} ${howToGoOn(place, waiting)})`
 
 /** An answer that asks the client to run its own tools. */
@@ -145,7 +145,7 @@ export function toCallingCompletion(
 }
 
 /** Calls for the client, with ids that say to which run they belong. */
-export const toToolCalls = (place: RunPlace, calls: readonly ClientCall[]) =>
+export const toToolCalls = (place: WirePlace, calls: readonly ClientCall[]) =>
   calls.map(({ call, tool, input }) => ({
     id: toCallId(place, call),
     type: 'function',

@@ -1,25 +1,25 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import { type Reply, unwrap } from '#contracts/reply.ts'
-import type { Ask } from '#runtime/session/types/session-entry.ts'
+import { type ObjectReply, unwrap } from '#contracts/reply.ts'
+import type { SessionTask } from '#runtime/session/types/session-entry.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'
 
 /** The destination of a request, and the messages that go there. */
-export interface Plan {
+export interface RequestPlan {
   readonly session: string
-  readonly request: Pick<Ask, 'messages' | 'answers' | 'after' | 'mustExist'>
+  readonly request: Pick<SessionTask, 'messages' | 'answers' | 'after' | 'mustExist'>
   /** The turn after which the response begins. */
   readonly turn: number
   /** If no run waits for the answers any more. */
-  readonly otherwise?: Plan
+  readonly otherwise?: RequestPlan
 }
 
 /** A response was named: the run goes on if it waits for what came, else there is another branch. */
-export function planAfter(previous: PlaceInSession, history: History): Plan {
+export function planAfter(previous: PlaceInSession, history: History): RequestPlan {
   const { session, run, turn } = previous
   const { orphans, messages } = history
-  const branch = (said: readonly Message[]): Plan => ({
+  const branch = (said: readonly Message[]): RequestPlan => ({
     session,
     request: { after: { run, turn }, messages: said, mustExist: true },
     turn: 0,
@@ -40,7 +40,7 @@ export function planAfter(previous: PlaceInSession, history: History): Plan {
 }
 
 /** The session has what was said before: a conversation, or `x-isola-session`. */
-export function planIn(session: string, history: History, mustExist: boolean): Plan {
+export function planIn(session: string, history: History, mustExist: boolean): RequestPlan {
   const { orphans, messages } = history
   const [first] = orphans
   if (!first) return { session, request: { messages, ...(mustExist && { mustExist }) }, turn: 0 }
@@ -54,10 +54,10 @@ export function planIn(session: string, history: History, mustExist: boolean): P
 }
 
 /** Everything is in the request. If a run waits for its last outputs, that one goes on. */
-export function planAlone(fresh: string, history: History): Plan {
+export function planAlone(fresh: string, history: History): RequestPlan {
   const { messages, answers, orphans } = history
   if (orphans[0]) throw unknownCall(orphans[0])
-  const alone: Plan = { session: fresh, request: { messages }, turn: 0 }
+  const alone: RequestPlan = { session: fresh, request: { messages }, turn: 0 }
   const places = answers.outputs.map(({ callId }) => parseCallId(callId))
   const [place] = places
   if (!place || places.some((other) => other?.run !== place.run)) return alone
@@ -75,7 +75,7 @@ function planAnswer(
   { session, run }: { readonly session: string; readonly run: string },
   given: readonly CallOutput[],
   messages: readonly Message[],
-): Plan {
+): RequestPlan {
   const outputs = given.map(({ call, output }) => ({ call, output }))
   return {
     session,
@@ -98,9 +98,9 @@ const unknownCall = ({ at }: ToolOutput) =>
 
 /** Does what was planned, or else what comes next. */
 export async function carryOut<T>(
-  plan: Plan,
-  work: (plan: Plan) => Promise<Reply<T>>,
-): Promise<{ readonly plan: Plan; readonly value: T }> {
+  plan: RequestPlan,
+  work: (plan: RequestPlan) => Promise<ObjectReply<T>>,
+): Promise<{ readonly plan: RequestPlan; readonly value: T }> {
   const reply = await work(plan)
   if (!reply.ok && plan.otherwise && isPast(reply.error.code)) return carryOut(plan.otherwise, work)
   try {
@@ -114,7 +114,7 @@ const isPast = (code: string): boolean =>
   code === 'request_conflict' || code === 'request_not_found'
 
 /** An error about a call names it as the client knows it. */
-function withWireIds(error: unknown, { session }: Plan): unknown {
+function withWireIds(error: unknown, { session }: RequestPlan): unknown {
   if (!(error instanceof IsolaError) || !error.call) return error
   const { run, call } = error.call
   const message = `input: has no output for the function call ${toCallId({ session, run }, call)}.`

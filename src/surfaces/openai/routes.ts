@@ -1,25 +1,30 @@
 import * as z from 'zod'
 import type { OpenaiDeps } from './work.ts'
-import { agentNames, modelListings, noSuchModel, type Asker } from '#platform/routes/targets.ts'
+import {
+  agentNames,
+  modelListings,
+  noSuchModel,
+  type CallerReach,
+} from '#platform/routes/targets.ts'
 import { talkers } from '#platform/routes/roles.ts'
 import { route } from '#platform/routes/route.ts'
 import { count, flag, text } from '#platform/routes/shapes.ts'
 import { answerChat } from './chat-completions.ts'
 
 /** `GET /v1/models`: the names that a caller may send as `model`, agents first. */
-async function listAll(deps: OpenaiDeps, caller: Asker) {
+async function listAll(deps: OpenaiDeps, caller: CallerReach) {
   return { object: 'list', data: await listModels(deps, caller) }
 }
 
 /** `GET /v1/models/:id`; ids may hold slashes. */
-async function showModel(deps: OpenaiDeps, caller: Asker, id: string) {
+async function showModel(deps: OpenaiDeps, caller: CallerReach, id: string) {
   const models = await listModels(deps, caller)
   const model = models.find((known) => known.id === id)
   if (model) return model
   throw noSuchModel()
 }
 
-async function listModels(deps: OpenaiDeps, reach: Asker) {
+async function listModels(deps: OpenaiDeps, reach: CallerReach) {
   // The list of stored agents is extra: while the database is away, the client gets the rest.
   const stored = (await deps.agents.listRunnable?.(reach.id).catch(() => [])) ?? []
   const own = stored.map(({ id }) => id).filter((id) => reach.agents?.includes(id) !== false)

@@ -5,7 +5,7 @@ import type { ResponsePlace } from '#runtime/session/types/submission.ts'
  * The ids that clients get say where they belong: a stateless client brings back all that is needed
  * (docs/design.md section 12).
  */
-export interface RunPlace {
+export interface WirePlace {
   readonly session: string
   readonly run: string
 }
@@ -24,9 +24,9 @@ const functionCallId = new RegExp(`^fc_(${key})(${key})_${ownCall}$`)
 const itemId = new RegExp(`^(msg|fc|fco)_(${key})(${key})?_(\\w{1,40})$`)
 const conversationId = new RegExp(`^conv_(${key})$`)
 
-const keysOf = ({ session, run }: RunPlace) =>
+const keysOf = ({ session, run }: WirePlace) =>
   `${session.slice('ses_'.length)}${run.slice('run_'.length)}`
-const toPlace = (session: string, run: string): RunPlace => ({
+const toPlace = (session: string, run: string): WirePlace => ({
   session: `ses_${session}`,
   run: `run_${run}`,
 })
@@ -50,7 +50,7 @@ const isOwnKey = new RegExp(`^${ownCall}$`)
 const isOwnCall = new RegExp(`^call_${ownCall}$`)
 
 /** At most 64 characters up to turn 999, as OpenAI's own. */
-export const toCallId = (place: RunPlace, call: string): string =>
+export const toCallId = (place: WirePlace, call: string): string =>
   `call_${keysOf(place)}_${toOwnKey(call)}`
 
 /** A call that went out to a client, and the turn that asked for it. */
@@ -67,13 +67,14 @@ export function parseCallId(text: string): CallPlace | undefined {
 }
 
 /** `msg_` + session + run + turn. */
-export const toMessageId = (place: RunPlace, turn: number): string => `msg_${keysOf(place)}_${turn}`
+export const toMessageId = (place: WirePlace, turn: number): string =>
+  `msg_${keysOf(place)}_${turn}`
 
 /** `cmp_` + session + run: the item that stands for what was compacted. */
-export const toCompactionId = (place: RunPlace): string => `cmp_${keysOf(place)}`
+export const toCompactionId = (place: WirePlace): string => `cmp_${keysOf(place)}`
 
 /** `fc_` + session + run + the call's own part: an item's id, beside the `call_id`. */
-export const toFunctionCallId = (place: RunPlace, call: string): string =>
+export const toFunctionCallId = (place: WirePlace, call: string): string =>
   `fc_${keysOf(place)}_${toOwnKey(call)}`
 
 const prefixes = { message: 'msg', call: 'fc', output: 'fco' } as const
@@ -97,7 +98,7 @@ export function parseItemOf(session: string, text: string): ItemPlace | undefine
 }
 
 /** The run that an item is of. */
-export function parseItemId(text: string): RunPlace | undefined {
+export function parseItemId(text: string): WirePlace | undefined {
   const [, session, run] = messageId.exec(text) ?? functionCallId.exec(text) ?? []
   return session !== undefined && run !== undefined ? toPlace(session, run) : undefined
 }

@@ -5,11 +5,11 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { RunOutcome } from '#runtime/session/types/session-view.ts'
 import type { StartedStream, SessionGateway } from '#runtime/session/types/session-api.ts'
 import type { SubmitReceipt } from '#runtime/session/types/submission.ts'
-import type { Ask, Submitted, SessionEntry } from '#runtime/session/types/session-entry.ts'
+import type { SessionTask, Submitted, SessionEntry } from '#runtime/session/types/session-entry.ts'
 import { submitAsCaller } from '#runtime/session/requests/open-session.ts'
 import { isSessionId, readIdempotencyKey, readPrintable } from '#platform/routes/headers.ts'
 import { toParameters } from '#platform/routes/limits.ts'
@@ -22,7 +22,7 @@ import {
   type toolChoice,
 } from './client-tools.ts'
 import type { History } from './history.ts'
-import { carryOut, type Plan, planAfter, planAlone, planIn } from './plan.ts'
+import { carryOut, type RequestPlan, planAfter, planAlone, planIn } from './plan.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import type { RequestContext, OnFault } from '#platform/routes/request.ts'
 import type { ReadImage } from '#platform/outbound/types.ts'
@@ -78,7 +78,7 @@ export interface ParsedRequest {
 
 /** The outcome of a request, and the form in which it was sent. */
 interface Done<T> {
-  readonly plan: Plan
+  readonly plan: RequestPlan
   readonly value: T
 }
 
@@ -125,7 +125,7 @@ export async function toWork(
   const isAlone = !parsed.place && named === undefined
   const instructions = [parsed.instructions, history.instructions].filter(Boolean).join('\n\n')
   const trace = context.trace()
-  const base: Omit<Ask, 'messages' | 'session'> = {
+  const base: Omit<SessionTask, 'messages' | 'session'> = {
     agent: target.agent,
     ...(instructions !== '' && { clientInstructions: instructions }),
     ...defined({ model: target.model, persona }),
@@ -147,7 +147,7 @@ export async function toWork(
     ...((isBackground || !isAlone) && { mayRaise: true }),
     ...defined({ echo }),
   }
-  const carried = <T>(how: (work: Submitted) => Promise<Reply<T>>) =>
+  const carried = <T>(how: (work: Submitted) => Promise<ObjectReply<T>>) =>
     carryOut(plan, ({ session, request }) =>
       how(
         submitAsCaller(
@@ -188,7 +188,7 @@ async function planOf(
     readonly named: string | undefined
     readonly key: string | undefined
   },
-): Promise<Plan> {
+): Promise<RequestPlan> {
   const { place, history, named } = at
   if (place && 'run' in place) return planAfter(place, history)
   if (place) return planIn(place.session, history, true)

@@ -4,7 +4,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import { unwrap } from '#contracts/reply.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
-import type { SessionEntry, Ask } from '#runtime/session/types/session-entry.ts'
+import type { SessionEntry, SessionTask } from '#runtime/session/types/session-entry.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { notingBegun, inSession, type OpenSession } from '#runtime/session/requests/open-session.ts'
 import { jsonResponse } from '#platform/routes/answer.ts'
@@ -32,7 +32,7 @@ export function compactSession(
   return inSession(deps, context, (opened) => compact(deps, context, { opened, options }))
 }
 
-type Options = Pick<Ask, 'model' | 'limits' | 'trace' | 'traceLink'>
+type Options = Pick<SessionTask, 'model' | 'limits' | 'trace' | 'traceLink'>
 
 function toOptions(
   deps: CompactDeps,

@@ -10,7 +10,7 @@ import {
 import type { Scope } from '#contracts/keys.ts'
 import { escape, htmlResponse, toHtml } from '#platform/routes/html.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { Client } from '#contracts/operations.ts'
+import type { RequestClient } from '#contracts/operations.ts'
 import { readForm, withSmallBody } from '#platform/routes/body.ts'
 import { clientOf } from '#platform/routes/headers.ts'
 import { toOutgoingError } from '#platform/routes/errors.ts'
@@ -152,7 +152,7 @@ function createProtocol(deps: OAuthDeps): (context: HttpContext) => Promise<Resp
 async function decide(
   oauth: OAuthService,
   { req }: HttpContext,
-  client: Client,
+  client: RequestClient,
 ): Promise<AuthorizationStep> {
   const form = await readForm(req.raw)
   const decision = form.get('decision')
@@ -169,7 +169,11 @@ async function decide(
 /** A step as the browser gets it. Errors are pages too, but for faults of ours. */
 function page(
   deps: OAuthDeps,
-  step: (oauth: OAuthService, context: HttpContext, client: Client) => Promise<AuthorizationStep>,
+  step: (
+    oauth: OAuthService,
+    context: HttpContext,
+    client: RequestClient,
+  ) => Promise<AuthorizationStep>,
 ): HttpHandler {
   return async (context) => {
     try {

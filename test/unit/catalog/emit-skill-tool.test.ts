@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Emitted } from '../../../src/runtime/catalog/types/skill-catalog.ts'
+import type { SkillWriting } from '../../../src/runtime/catalog/types/skill-catalog.ts'
 import { createEmitSkillTool } from '../../../src/runtime/catalog/skill-tool.ts'
 import { createTokenEstimator } from '../../../src/platform/models/estimate.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
@@ -7,7 +7,7 @@ import { createToolContext } from '../../fakes/tool-context.ts'
 const input = { name: 'a-way', description: 'Does it.', instructions: 'Step by step.' }
 const kept = { ok: true, draft: 'drf_1', name: 'a-way', hash: 'h', redacted: 0 } as const
 
-async function emit(answer: Emitted | Error) {
+async function emit(answer: SkillWriting | Error) {
   const context = createToolContext()
   const { tool } = createEmitSkillTool(async () => {
     if (answer instanceof Error) throw answer

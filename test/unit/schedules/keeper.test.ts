@@ -3,7 +3,7 @@ import { IsolaError } from '../../../src/contracts/errors.ts'
 import { zeroUsage } from '../../../src/contracts/lease.ts'
 import type { JsonObject } from '../../../src/contracts/json.ts'
 import type { Schedule, ScheduleSpec } from '../../../src/runtime/session/types/schedule.ts'
-import type { Ask, Submitted } from '../../../src/runtime/session/types/session-entry.ts'
+import type { SessionTask, Submitted } from '../../../src/runtime/session/types/session-entry.ts'
 import { createKeeper } from '../../../src/features/schedules/keeper.ts'
 import { createScheduleRows, type ScheduleStorage } from '../../../src/features/schedules/rows.ts'
 import { resultOf } from '../../fakes/http-deps.ts'
@@ -25,7 +25,7 @@ async function fire(
 ) {
   const storage = createPrincipalStorage() as ScheduleStorage // it binds whatever SQLite does
   const rows = createScheduleRows(storage)
-  const asked: Ask[] = []
+  const asked: SessionTask[] = []
   const clock = { at: 0 }
   const keeper = createKeeper(rows, storage, {
     clock: { nowMs: () => clock.at, sleep: async () => {} },

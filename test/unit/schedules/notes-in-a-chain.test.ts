@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Slot } from '../../../src/runtime/session/types/schedule.ts'
-import type { Ask } from '#runtime/session/types/session-entry.ts'
+import type { SessionTask } from '#runtime/session/types/session-entry.ts'
 import { createDeliver, type DeliverDeps } from '../../../src/features/schedules/deliver.ts'
 import { createFloorKeeper } from '../../../src/runtime/session/floor-keeper.ts'
 import { scheduleOf } from '../../fakes/schedules.ts'
@@ -9,9 +9,9 @@ const chain = { cause: 'ses:1', depth: 2, via: ['sub_a', 'sub_b'], maxDepth: 4, 
 const trace = 'a'.repeat(32)
 
 /** What a session is asked for a notice of a slot. */
-async function noted(cause: object | undefined): Promise<Ask | undefined> {
-  let asked: Ask | undefined
-  const submitAs = (_asker: unknown, ask: Ask) => {
+async function noted(cause: object | undefined): Promise<SessionTask | undefined> {
+  let asked: SessionTask | undefined
+  const submitAs = (_asker: unknown, ask: SessionTask) => {
     asked = ask
     return { submit: async () => ({ ok: true, value: {} }) }
   }

@@ -7,7 +7,7 @@ import {
   type OAuthService,
 } from '../types/oauth.ts'
 import type { Authenticate } from '#platform/routes/types.ts'
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 import { baselineScope } from '#platform/routes/types/scopes.ts'
 import { isScope } from '../types/scopes.ts'
 import { beginConsent } from './consent.ts'
@@ -45,7 +45,7 @@ interface Away {
 interface Decision {
   readonly request: Request
   readonly form: ConsentForm
-  readonly client: Client
+  readonly client: RequestClient
 }
 
 /** The steps of the consent page. */
@@ -172,7 +172,7 @@ async function toUpstream(
 async function fromUpstream(
   { upstream, identity, signIns }: AuthorizationOptions,
   server: AuthorizationServer,
-  at: { readonly request: Request; readonly client: Client; readonly origin: string },
+  at: { readonly request: Request; readonly client: RequestClient; readonly origin: string },
 ): Promise<AuthorizationStep> {
   if (!upstream) return stop(404, noUpstream)
   const { client, origin } = at

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { Client } from '#contracts/operations.ts'
+import type { RequestClient } from '#contracts/operations.ts'
 import type { PrincipalRates, RateRequest } from '#runtime/session/types/principal.ts'
 
 /**
@@ -16,7 +16,7 @@ const most = {
 const counter = 'oauth limits'
 
 /** Pages, clients and lookups of addresses cost work before a sign-in: a stranger must not cause it without limit. */
-export type Limit = (what: keyof typeof most, client: Client) => Promise<void>
+export type Limit = (what: keyof typeof most, client: RequestClient) => Promise<void>
 
 /**
  * Counts the requests of strangers by network and in total. Throws `request_queue_full` with how long to wait.

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { OAuthGrant, GrantStore } from '../types/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { Client } from '#contracts/operations.ts'
+import type { RequestClient } from '#contracts/operations.ts'
 import { eventOf, short } from './sign-in.ts'
 import type { Identity } from './identity.ts'
 import type { Library, Redemption } from './library.ts'
@@ -76,7 +76,11 @@ export function createProtocol(options: ProtocolOptions) {
   const { kv, library, originOf, grants, record, clock, limit, onFault } = options
   const retired = createRetiredTokens(options)
 
-  const end = ({ id, principal }: OAuthGrant, reason: string, client: Client): Promise<void> =>
+  const end = (
+    { id, principal }: OAuthGrant,
+    reason: string,
+    client: RequestClient,
+  ): Promise<void> =>
     grants.revoke(
       id,
       eventOf('oauth_revoked', { principal, nowMs: clock.nowMs(), client }, { grant: id, reason }),
@@ -92,7 +96,7 @@ export function createProtocol(options: ProtocolOptions) {
    * Either the thief of the token or its client shows an old copy: the server cannot tell which, so the whole grant
    * ends.
    */
-  const endReplayed = async (token: string, asking: string | undefined, client: Client) => {
+  const endReplayed = async (token: string, asking: string | undefined, client: RequestClient) => {
     if (!(await retired.has(token))) return
     const grant = await grants.findByLibraryId(token.split(':')[1] ?? '')
     if (!grant || grant.revokedAtMs !== undefined || grant.client !== asking) return
@@ -104,7 +108,7 @@ export function createProtocol(options: ProtocolOptions) {
     token: string,
     about: {
       readonly asking: string | undefined
-      readonly client: Client
+      readonly client: RequestClient
       readonly ask: () => Promise<Response>
     },
   ): Promise<Response> => {
@@ -117,7 +121,7 @@ export function createProtocol(options: ProtocolOptions) {
   }
 
   /** If the library ended a grant by itself, the table and the record must say so too. */
-  const follow = async (sent: Sent, client: Client): Promise<void> => {
+  const follow = async (sent: Sent, client: RequestClient): Promise<void> => {
     const [, libraryId, secret] = sent.secret.split(':')
     if (libraryId === undefined || secret === undefined) return
     const grant = await grants.findByLibraryId(libraryId)
@@ -126,7 +130,7 @@ export function createProtocol(options: ProtocolOptions) {
     await end(grant, sent.isToken ? 'client' : 'code_replayed', client)
   }
 
-  const registered = async (response: Response, client: Client): Promise<void> => {
+  const registered = async (response: Response, client: RequestClient): Promise<void> => {
     const about: unknown = await response.clone().json()
     const read = (name: string) => short(String(Reflect.get(Object(about), name) ?? ''))
     const data = {
@@ -140,7 +144,7 @@ export function createProtocol(options: ProtocolOptions) {
   return {
     answer: async (
       request: Request,
-      { client, context }: { readonly client: Client; readonly context: ExecutionContext },
+      { client, context }: { readonly client: RequestClient; readonly context: ExecutionContext },
     ): Promise<Response | undefined> => {
       const origin = originOf(request.url)
       if (origin === undefined) return undefined

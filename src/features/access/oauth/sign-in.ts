@@ -6,7 +6,7 @@ import {
   type DeploymentEventType,
 } from '#contracts/event.ts'
 import type { OAuthGrant, AuthorizationStep, GrantStore } from '../types/oauth.ts'
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { grantedScopes } from './consent.ts'
 import {
@@ -22,7 +22,7 @@ import type { StrangersLog } from './strangers-log.ts'
 /** An event of a sign-in for the record: without token, code or key. */
 export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${string}`>>(
   type: Type,
-  at: { readonly principal?: string; readonly nowMs: number; readonly client?: Client },
+  at: { readonly principal?: string; readonly nowMs: number; readonly client?: RequestClient },
   data: DeploymentEventData<Type>,
 ): DeploymentEvent {
   const { principal = '', nowMs: atMs, client } = at
@@ -57,13 +57,13 @@ interface SignIn {
   /** Good for one grant, even if KV still shows it. */
   readonly handle: string
   readonly cookies: readonly string[]
-  readonly client: Client
+  readonly client: RequestClient
 }
 
 /** Why the client gets no grant. `message` goes to the client, the rest on the record. */
 interface Refusal {
   readonly reason: string
-  readonly client: Client
+  readonly client: RequestClient
   readonly who?: string
   readonly message?: string
 }

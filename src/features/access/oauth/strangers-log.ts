@@ -1,5 +1,5 @@
 import { withData, type DeploymentEvent, type DeploymentLog } from '#contracts/event.ts'
-import type { Client } from '#contracts/operations.ts'
+import type { RequestClient } from '#contracts/operations.ts'
 import type { PrincipalRates } from '#runtime/session/types/principal.ts'
 
 /** How many rows a minute: for one network, and for all. Then only the sum. */
@@ -10,7 +10,7 @@ const counter = 'oauth records'
 /**
  * Records events that strangers can cause. Omitted events are counted as `unrecorded` in the next row of their kind.
  */
-export type StrangersLog = (event: DeploymentEvent, client: Client) => Promise<void>
+export type StrangersLog = (event: DeploymentEvent, client: RequestClient) => Promise<void>
 
 /**
  * The sum of omitted events is this isolate's own and may be lost: the limit must hold, so that a flood cannot push

@@ -1,6 +1,6 @@
 import type { DeploymentEvent } from '#contracts/event.ts'
 import type { Administrator, Scope } from '#contracts/keys.ts'
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 
 /** The resources a token can be for: one each, never two. */
 export const resourcePaths = ['/mcp', '/v1', '/api'] as const
@@ -128,17 +128,17 @@ export interface OAuthService extends TokenReader {
    */
   readonly protocol: (
     request: Request,
-    about: { readonly client: Client; readonly context: ExecutionContext },
+    about: { readonly client: RequestClient; readonly context: ExecutionContext },
   ) => Promise<Response | undefined>
-  readonly authorize: (request: Request, client: Client) => Promise<AuthorizationStep>
+  readonly authorize: (request: Request, client: RequestClient) => Promise<AuthorizationStep>
   /** @param request The POST, whose form has been read already. */
   readonly decide: (
     request: Request,
     form: ConsentForm,
-    client: Client,
+    client: RequestClient,
   ) => Promise<AuthorizationStep>
   /** The upstream provider sends the browser back. */
-  readonly finishUpstream: (request: Request, client: Client) => Promise<AuthorizationStep>
+  readonly finishUpstream: (request: Request, client: RequestClient) => Promise<AuthorizationStep>
   readonly grants: GrantAdministration
   /** Deletes ended grants and expired rows of KV; called once a day. */
   readonly daily: () => Promise<void>

@@ -1,4 +1,4 @@
-import type { Client, Principal } from '#contracts/operations.ts'
+import type { RequestClient, Principal } from '#contracts/operations.ts'
 
 /**
  * Limits by the minute, counted before any lookup or write for the request. Each throws `request_rate_limited` with
@@ -6,7 +6,7 @@ import type { Client, Principal } from '#contracts/operations.ts'
  */
 export interface RequestLimits {
   /** A key or token that was not accepted yet, by the network it comes from. */
-  readonly stranger: (client: Client) => Promise<void>
+  readonly stranger: (client: RequestClient) => Promise<void>
   /** A request without a key, by the network it comes from. */
   readonly visitor: RequestLimits['stranger']
   readonly request: (principal: Pick<Principal, 'id' | 'role'>) => Promise<void>

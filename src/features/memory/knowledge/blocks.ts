@@ -78,7 +78,7 @@ export interface ReadBlocks {
 }
 
 /** Lets others be answered; a reader waits for it after each slice of a text. */
-export type Pause = () => Promise<void>
+export type GiveWay = () => Promise<void>
 
 const sliceChars = 32 * 1024
 const maxHeadingChars = 200
@@ -107,12 +107,12 @@ export const repeatedHeader = (
     : { header: headOf(header, maxHeaderChars), before: header }
 
 /** Paragraphs between blank lines. */
-export const textBlocks = async (text: string, pause: Pause): Promise<ReadBlocks> => ({
+export const textBlocks = async (text: string, pause: GiveWay): Promise<ReadBlocks> => ({
   blocks: (await readLines(text, { isMarkdown: false, pause, count: countOf('text') })).blocks,
 })
 
 /** Blocks of Markdown under their headings; front matter and comments are left out, and a fence is one block. */
-export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBlocks> {
+export async function markdownBlocks(text: string, pause: GiveWay): Promise<ReadBlocks> {
   const { blocks, titles } = await readLines(text, {
     isMarkdown: true,
     pause,
@@ -122,7 +122,7 @@ export async function markdownBlocks(text: string, pause: Pause): Promise<ReadBl
 }
 
 /** Each page has blocks of its own. */
-export async function pageBlocks(pages: readonly string[], pause: Pause): Promise<ReadBlocks> {
+export async function pageBlocks(pages: readonly string[], pause: GiveWay): Promise<ReadBlocks> {
   const read: ReadBlocks[] = []
   const reading = { isMarkdown: false, pause, count: countOf('pages') }
   for (const page of pages) read.push(await readLines(page, reading))
@@ -135,7 +135,7 @@ export async function pageBlocks(pages: readonly string[], pause: Pause): Promis
 
 interface Reading {
   readonly isMarkdown: boolean
-  readonly pause: Pause
+  readonly pause: GiveWay
   readonly count: Count
 }
 

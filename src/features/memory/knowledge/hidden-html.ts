@@ -1,7 +1,7 @@
 import { headOf } from '#contracts/cut.ts'
 
 /** Attributes of an element, their names in small letters. */
-export type Attributes = Readonly<Record<string, string>>
+export type HtmlAttributes = Readonly<Record<string, string>>
 
 /** Elements of which nothing is text of the page. */
 const never: ReadonlySet<string> = new Set(
@@ -15,7 +15,7 @@ const maxStyleChars = 4_000
 /**
  * Whether a browser hides an element. Style sheets are not read: text that a class hides counts as visible.
  */
-export function isHidden(name: string, attributes: Attributes): boolean {
+export function isHidden(name: string, attributes: HtmlAttributes): boolean {
   if (never.has(name) || Object.hasOwn(attributes, 'hidden')) return true
   if (name === 'dialog' && !Object.hasOwn(attributes, 'open')) return true
   if (attributes['aria-hidden']?.trim().toLowerCase() === 'true') return true

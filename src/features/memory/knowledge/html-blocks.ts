@@ -5,11 +5,11 @@ import {
   createHeadings,
   repeatedHeader,
   type Block,
-  type Pause,
+  type GiveWay,
   type ReadBlocks,
   createCount,
 } from './blocks.ts'
-import { isHidden, type Attributes } from './hidden-html.ts'
+import { isHidden, type HtmlAttributes } from './hidden-html.ts'
 
 const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
@@ -41,7 +41,7 @@ const sliceChars = 16 * 1024
  * The text of a page, under its headings: builds no tree, and runs nothing. Text that a browser hides is left out;
  * entities are decoded. Pauses between slices, so that other requests are answered.
  */
-export async function htmlBlocks(html: string, pause: Pause): Promise<ReadBlocks> {
+export async function htmlBlocks(html: string, pause: GiveWay): Promise<ReadBlocks> {
   const page = createPage()
   const parser = new Parser(page.handler, { decodeEntities: true })
   for (let at = 0; at < html.length; at += sliceChars) {
@@ -88,7 +88,7 @@ function createPage() {
       hiddenDepth -= 1
     }
   }
-  const enter = (name: string, attributes: Attributes) => {
+  const enter = (name: string, attributes: HtmlAttributes) => {
     count.add()
     if (open.length >= maxDepth) throw tooDeep()
     if (hiddenDepth > 0) showAfter(name)

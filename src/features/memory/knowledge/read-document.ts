@@ -5,7 +5,7 @@ import {
   markdownBlocks,
   pageBlocks,
   textBlocks,
-  type Pause,
+  type GiveWay,
   type ReadBlocks,
 } from './blocks.ts'
 import { IsolaError } from '#contracts/errors.ts'
@@ -97,7 +97,7 @@ function endOf(text: string): string {
   return at < 0 ? '' : tail.slice(at).trim().toWellFormed()
 }
 
-type Reader = (text: string, pause: Pause) => Promise<ReadBlocks>
+type Reader = (text: string, pause: GiveWay) => Promise<ReadBlocks>
 
 const readers: Readonly<Record<Exclude<DocumentType, 'pages'>, Reader>> = {
   text: textBlocks,
@@ -108,7 +108,7 @@ const readers: Readonly<Record<Exclude<DocumentType, 'pages'>, Reader>> = {
 
 /** Makes passages of what was sent, by its type. `pause` lets others be answered while a long one is read. */
 export const createDocumentReader =
-  (pause: Pause): ReadDocument =>
+  (pause: GiveWay): ReadDocument =>
   async ({ type, text, pages }) => {
     const [wanted, given] = type === 'pages' ? ['pages', pages] : ['text', text]
     if (given === undefined) throw invalid(String(wanted), `is what a document of type ${type} has`)

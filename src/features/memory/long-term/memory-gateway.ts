@@ -3,7 +3,7 @@ import type { KnowledgeApi, MemoryApi, MemoryOwners } from '../types.ts'
 import type { KnowledgeGateway } from '#features/record/types/knowledge.ts'
 import type { MemoryGateway, LongTermMemory, MemoryRequest, NewNote } from '#contracts/long-term.ts'
 import { lengthPrefixed, principalParts } from '#contracts/objects.ts'
-import { fromReply, type Reply } from '#contracts/reply.ts'
+import { fromReply, type ObjectReply } from '#contracts/reply.ts'
 import type { Rotation } from '#features/access/types/secrets.ts'
 
 type Redact = (text: string) => string
@@ -129,7 +129,7 @@ function createGateway<Api, Request, Answer>(
     isFirst,
     away,
   }: {
-    readonly ask: (object: Api, request: Request) => Promise<Reply<Answer>>
+    readonly ask: (object: Api, request: Request) => Promise<ObjectReply<Answer>>
     /** Whether it may be what makes a key. */
     readonly isFirst: (request: Request) => boolean
     readonly away: string

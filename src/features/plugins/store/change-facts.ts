@@ -5,7 +5,7 @@ import {
   toKeptVersion,
   toRow,
   versionColumns,
-  type Row,
+  type StoredRow,
   type VersionRow,
 } from './plugin-rows.ts'
 
@@ -40,7 +40,7 @@ export function createChangeFacts(database: Database): PluginStore['facts'] {
     ]
     const found = await reached(() => database.batch([...about, ...(used ?? [])]))
     const rows = <T>(place: number) => (found[place]?.results ?? []) as unknown as readonly T[]
-    const [row] = rows<Row>(0)
+    const [row] = rows<StoredRow>(0)
     const [version] = rows<VersionRow>(3)
     const others = rows<{ readonly kind: string }>(1).map(({ kind }) => kind)
     return {

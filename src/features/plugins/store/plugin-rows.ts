@@ -12,12 +12,15 @@ import { reached } from '#platform/d1/database.ts'
 /** Creates the reader of rows; it throws `request_unavailable` while the database is away. */
 export const readerOf =
   (database: Database) =>
-  async <Row>(sql: string, ...values: readonly (string | number)[]): Promise<readonly Row[]> => {
+  async <StoredRow>(
+    sql: string,
+    ...values: readonly (string | number)[]
+  ): Promise<readonly StoredRow[]> => {
     const query = () =>
       database
         .prepare(sql)
         .bind(...values)
-        .all<Row>()
+        .all<StoredRow>()
     return (await reached(query)).results
   }
 
@@ -31,7 +34,7 @@ export const listedColumns =
 export const versionColumns = `${listedColumns}, manifest, size_bytes`
 
 /** A row of `manifests`. */
-export interface Row {
+export interface StoredRow {
   readonly id: string
   readonly version: string
   readonly hash: string
@@ -54,7 +57,7 @@ export function toRow({
   grant_epoch: grantEpoch,
   told_hash: toldHash,
   ...row
-}: Row): PluginRow {
+}: StoredRow): PluginRow {
   const { id, version, hash, tier, state, config, problem, owner, waiting } = row
   return {
     id,

@@ -16,7 +16,7 @@ import {
   toVersionColumns,
   versionColumns,
   type ListedVersionRow,
-  type Row,
+  type StoredRow,
   type VersionRow,
   readerOf,
 } from './plugin-rows.ts'
@@ -72,15 +72,15 @@ export function createPluginStore(database: Database): PluginStore {
   const all = readerOf(database)
   return {
     async find(id) {
-      const [row] = await all<Row>(rowOf, id)
+      const [row] = await all<StoredRow>(rowOf, id)
       return row && toRow(row)
     },
     list: async () =>
-      (await all<Row>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
+      (await all<StoredRow>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
     async page(after, limit) {
       const sql = `SELECT ${rowColumns} FROM manifests
         WHERE state <> 'removed' AND id > ?1 ORDER BY id LIMIT ?2`
-      return (await all<Row>(sql, after, limit)).map(toRow)
+      return (await all<StoredRow>(sql, after, limit)).map(toRow)
     },
     async failed() {
       const sql = `SELECT id AS plugin, problem FROM manifests
@@ -94,7 +94,7 @@ export function createPluginStore(database: Database): PluginStore {
     async mentioning(word) {
       const sql = `SELECT ${rowColumns} FROM manifests
         WHERE state = 'enabled' AND instr(manifest, ?1) > 0 ORDER BY id`
-      return (await all<Row>(sql, word)).map(toRow)
+      return (await all<StoredRow>(sql, word)).map(toRow)
     },
     async ids() {
       const sql = `SELECT id FROM manifests WHERE state <> 'removed' ORDER BY id`
@@ -148,7 +148,7 @@ export function createPluginStore(database: Database): PluginStore {
         view === undefined ? [] : [rowOf, versionsOf].map((sql) => database.prepare(sql).bind(view))
       const found = await reached(() => database.batch([...written, ...shown]))
       const [row, versions] = found.slice(written.length).map(({ results }) => results)
-      const [after] = (row ?? []) as unknown as readonly Row[]
+      const [after] = (row ?? []) as unknown as readonly StoredRow[]
       return {
         ...(after && { row: toRow(after) }),
         versions: ((versions ?? []) as unknown as readonly ListedVersionRow[]).map(toVersion),

@@ -8,7 +8,7 @@ import { newIsolateNanoUsd } from '../capabilities/granted-isolate.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 /** The parts of an entry that say what its code may spend. */
-export type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
+export type InnerSpending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
 
 /** Placeholder until the directory of agents, which knows all tools, sets the tools of `uses_tools`. */
 const nothing: InnerReach['resolve'] = () => undefined
@@ -16,7 +16,10 @@ const nothing: InnerReach['resolve'] = () => undefined
 const noTools = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
 
 /** What a plugin's tool may spend: on models its grant, on other tools the default limits of an agent. */
-export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: number): Spending {
+export function spendingOfTool(
+  { manifest, granted }: LoadedPlugin,
+  timeoutMs: number,
+): InnerSpending {
   const model = granted.model && {
     maxTokens: granted.model.max_tokens,
     maxCostNanoUsd: toNanoUsd(granted.model.max_cost_usd),
@@ -39,7 +42,7 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
 }
 
 /** The lease of an agent with code of its own: the `limits` of its section, for models and tools together. */
-export function spendingOfAgent({ limits }: AgentManifest): Spending {
+export function spendingOfAgent({ limits }: AgentManifest): InnerSpending {
   const spends = toLimits(limits)
   return { spends, inner: { resolve: nothing, children: 1, model: spends } }
 }
@@ -47,9 +50,9 @@ export function spendingOfAgent({ limits }: AgentManifest): Spending {
 /** Adds the price of the isolate to what the code may spend. */
 export function withIsolateFee(
   { parts }: LoadedPlugin,
-  spending: Spending,
+  spending: InnerSpending,
   { meter }: CapabilityDeps,
-): Spending {
+): InnerSpending {
   const { spends } = spending
   if (!meter || meter.priceNanoUsd === 0 || !parts.isolateId) return spending
   if (!spends) return { ...spending, feeNanoUsd: meter.priceNanoUsd }

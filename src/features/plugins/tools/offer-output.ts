@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defined } from '#contracts/defined.ts'
 import { headOf } from '#contracts/cut.ts'
 import { contentBlockSchema } from '#runtime/kernel/types/asks.ts'
-import type { ContentBlock, RichOutput } from '../types/content.ts'
+import type { ParsedBlock, ParsedRichOutput } from '../types/content.ts'
 import type { Json } from '#contracts/json.ts'
 import { NotJsonError, toJson } from '../sandbox/json-border.ts'
 import { OutputError } from '../types/plugin-output.ts'
@@ -31,7 +31,7 @@ const resourceAnswer = z.union([
 export function toResourceOutput(
   answer: unknown,
   about: { readonly uri: string; readonly mimeType: string | undefined },
-): RichOutput {
+): ParsedRichOutput {
   const contents = resourceAnswer.safeParse(toPlain(answer))
   if (!contents.success)
     throw new OutputError(
@@ -43,7 +43,7 @@ export function toResourceOutput(
 function toBlock(
   { uri, mimeType, ...rest }: z.infer<typeof content>,
   about: { readonly uri: string; readonly mimeType: string | undefined },
-): ContentBlock {
+): ParsedBlock {
   const type = mimeType ?? about.mimeType
   const where = { uri: uri ?? about.uri, ...defined({ mimeType: type }) }
   return 'text' in rest
@@ -53,7 +53,7 @@ function toBlock(
 
 const block = z.lazy(() =>
   z.union([
-    z.string().transform((text): ContentBlock => ({ type: 'text', text })),
+    z.string().transform((text): ParsedBlock => ({ type: 'text', text })),
     contentBlockSchema,
   ]),
 )
@@ -73,7 +73,7 @@ const promptAnswer = z.lazy(() =>
  * A prompt function's answer as a rich output: the messages are only under `structured`, since a model should not
  * read a long one twice. Throws OutputError.
  */
-export function toPromptOutput(answer: unknown): RichOutput {
+export function toPromptOutput(answer: unknown): ParsedRichOutput {
   const messages = promptAnswer.safeParse(toPlain(answer))
   if (!messages.success)
     throw new OutputError(

@@ -7,7 +7,12 @@ import type { CapabilityDeps } from '../capabilities/capability-deps.ts'
 import { defaultTimeoutMs, scheduleTimeoutMs, OutputError } from '../types/plugin-output.ts'
 import { grantsOfTool } from '../capabilities/storage/granted-database.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { spendingOfAgent, spendingOfTool, withIsolateFee, type Spending } from './inner-reach.ts'
+import {
+  spendingOfAgent,
+  spendingOfTool,
+  withIsolateFee,
+  type InnerSpending,
+} from './inner-reach.ts'
 import { goesToOf } from '../capabilities/open-network.ts'
 import { toJson } from '../sandbox/json-border.ts'
 import { withHandoff } from './floor-tool.ts'
@@ -55,7 +60,7 @@ interface EntryCode {
   readonly run: HostedFunction
   readonly as?: 'agent'
   /** Without the price of the isolate. */
-  readonly spending: Spending
+  readonly spending: InnerSpending
   readonly deps: CapabilityDeps
 }
 

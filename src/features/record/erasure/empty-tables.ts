@@ -1,6 +1,6 @@
 import type { PlannedJobs } from '#platform/objects/planned-job.ts'
 import { createPlannedJob, type PlannedJob } from '#platform/objects/planned-job.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { PrincipalStorage } from '#features/access/principal-rows.ts'
 
@@ -38,7 +38,7 @@ const emptyTables = (storage: PrincipalStorage): number =>
   })
 
 /** The number of removed rows as a reply. */
-export const emptied = (storage: PrincipalStorage): Reply<number> => ({
+export const emptied = (storage: PrincipalStorage): ObjectReply<number> => ({
   ok: true,
   value: emptyTables(storage),
 })

@@ -2,7 +2,7 @@ import { errorCode } from '#contracts/errors.ts'
 import type { ErasedPerson, ErasurePlace } from '../types/operations.ts'
 import type { KnowledgeGateway } from '../types/knowledge.ts'
 import type { MemoryGateway } from '#contracts/long-term.ts'
-import { unwrap, type Reply } from '#contracts/reply.ts'
+import { unwrap, type ObjectReply } from '#contracts/reply.ts'
 import type { HeardOfPerson, ScheduleGateway } from '#runtime/session/types/schedule-object.ts'
 import type { ScheduleKeeper } from '#contracts/schedule-requests.ts'
 import type { SessionGateway } from '#runtime/session/types/session-api.ts'
@@ -50,7 +50,7 @@ export function createPlaces(parts: PlaceParts): readonly ErasurePlace[] {
     }
   }
   /** A deleted session has nothing to forget: `undefined`. */
-  const ifThere = async <T>(asked: Promise<Reply<T>>): Promise<T | undefined> => {
+  const ifThere = async <T>(asked: Promise<ObjectReply<T>>): Promise<T | undefined> => {
     try {
       return unwrap(await asked)
     } catch (error) {

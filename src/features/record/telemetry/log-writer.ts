@@ -2,12 +2,12 @@ import { headOf } from '#contracts/cut.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { RequestEntry } from '#platform/routes/types.ts'
-import type { LogLevel } from '../types/telemetry-settings.ts'
+import type { ServerLogLevel } from '../types/telemetry-settings.ts'
 import { createRedactor, type Redact } from '../redactor.ts'
 
 /** Level, redactor and output of the log. */
 export interface LogWriterOptions {
-  readonly level: LogLevel
+  readonly level: ServerLogLevel
   readonly redact: Redact
   readonly clock: Pick<Clock, 'nowMs'>
   /** Takes one line of JSON. */

@@ -92,4 +92,4 @@ export const logLevel = z
   .transform((level) => level || undefined)
 
 /** What the log gets: nothing, faults, or also a line for each request. */
-export type LogLevel = 'off' | 'error' | 'info'
+export type ServerLogLevel = 'off' | 'error' | 'info'

@@ -6,7 +6,7 @@ import type {
   DraftBudget,
   DraftWriting,
   EmitSkill,
-  Emitted,
+  SkillWriting,
   OverBudget,
   SketchedText,
 } from '#runtime/catalog/types/skill-catalog.ts'
@@ -160,7 +160,7 @@ const takesPlace = (
   return principal === draft.principal && isAsGood
 }
 
-const refuse = (message: string): Emitted => ({ ok: false, message })
+const refuse = (message: string): SkillWriting => ({ ok: false, message })
 const marksIn = (text: string): number => text.split(mark).length - 1
 
 const overTexts: Readonly<Record<OverBudget, string>> = {

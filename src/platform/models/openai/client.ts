@@ -23,9 +23,9 @@ export interface Sending {
  * package with what a server refused, an `APIConnectionError` where there is no answer, `model_invalid_reply` for a web
  * page; after an abort anything.
  */
-export type Client = (sending: Sending) => Promise<OutboundAnswer>
+export type ModelClient = (sending: Sending) => Promise<OutboundAnswer>
 
-export interface ClientOptions {
+export interface ModelClientOptions {
   readonly apiKey?: string | undefined
   readonly baseUrl?: string | undefined
   readonly send: Send
@@ -35,7 +35,7 @@ export interface ClientOptions {
 const ofAnError = { maxBytes: 64 * 1024, maxMs: 2_000 }
 
 /** The way to one server, for all calls. */
-export function createClient({ apiKey, baseUrl, send }: ClientOptions): Client {
+export function createClient({ apiKey, baseUrl, send }: ModelClientOptions): ModelClient {
   const address = addressOf(baseUrl ?? 'https://api.openai.com/v1')
   const ours = {
     accept: 'application/json',

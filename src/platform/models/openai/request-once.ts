@@ -4,7 +4,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions, After } from '#contracts/model.ts'
 import type { OutboundAnswer } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Client } from './client.ts'
+import type { ModelClient } from './client.ts'
 import { createReplyAssembly, type Assembled } from './reply-assembly.ts'
 import {
   createByteMeter,
@@ -180,7 +180,7 @@ const timeout = (message: string): IsolaError =>
 export type Translate = (said: unknown) => unknown
 
 export interface RequestOnce {
-  readonly client: Client
+  readonly client: ModelClient
   /** JSON; asks for a stream unless the call is unwatched. */
   readonly body: string
   readonly call: ModelCallOptions

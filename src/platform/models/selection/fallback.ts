@@ -5,7 +5,7 @@ import type { ModelCandidate } from '../types.ts'
 import { defaultTimeoutMs, type ModelBackend } from '../estimate.ts'
 
 /** Which model of which provider. */
-export interface Target {
+export interface ModelTarget {
   readonly provider: string
   readonly model: string
 }
@@ -15,13 +15,13 @@ export interface Target {
  * Nothing that must hold depends on it.
  */
 export interface ProviderHealth {
-  readonly isCooling: (target: Target) => boolean
+  readonly isCooling: (target: ModelTarget) => boolean
   /** Epoch milliseconds, if it cools down now. */
-  readonly coolingUntilMs: (target: Target) => number | undefined
-  readonly latencyMs: (target: Target) => number | undefined
+  readonly coolingUntilMs: (target: ModelTarget) => number | undefined
+  readonly latencyMs: (target: ModelTarget) => number | undefined
   /** After each request that failed. */
-  readonly failed: (target: Target, error: unknown) => void
-  readonly succeeded: (target: Target, durationMs: number) => void
+  readonly failed: (target: ModelTarget, error: unknown) => void
+  readonly succeeded: (target: ModelTarget, durationMs: number) => void
 }
 
 interface CoolDown {
@@ -47,7 +47,7 @@ export function createProviderHealth(
   const states = new Map<string, State>()
   const latencies = new Map<string, number>()
 
-  function coolingUntilMs(target: Target): number | undefined {
+  function coolingUntilMs(target: ModelTarget): number | undefined {
     const until = Math.max(0, ...keysOf(target).map((key) => states.get(key)?.untilMs ?? 0))
     return until > nowMs() ? until : undefined
   }
@@ -71,14 +71,14 @@ export function createProviderHealth(
   }
 }
 
-const modelKey = ({ provider, model }: Target): string => `${provider}/${model}`
-const keysOf = (target: Target): readonly string[] => [target.provider, modelKey(target)]
+const modelKey = ({ provider, model }: ModelTarget): string => `${provider}/${model}`
+const keysOf = (target: ModelTarget): readonly string[] => [target.provider, modelKey(target)]
 
 /**
  * A rate limit and an empty reply are a model's own; whatever else goes wrong is the provider's; a bad request is
  * neither's.
  */
-function keyOfFailure(target: Target, error: unknown): string | undefined {
+function keyOfFailure(target: ModelTarget, error: unknown): string | undefined {
   // Only a model's own failures are asked about: the caller's cancel has no code.
   switch (errorCode(error) as ModelErrorCode | undefined) {
     case 'model_rate_limited':

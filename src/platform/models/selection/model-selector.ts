@@ -8,7 +8,7 @@ import {
 } from '../types.ts'
 import { offlineModelName } from '../offline-model.ts'
 import type { ModelBackend, RegisteredBackend, TokenEstimator } from '../estimate.ts'
-import type { Target, ProviderHealth } from './fallback.ts'
+import type { ModelTarget, ProviderHealth } from './fallback.ts'
 import { IsolaError, errorCode } from '#contracts/errors.ts'
 import { defined } from '#contracts/defined.ts'
 import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
@@ -17,17 +17,17 @@ import { orderCandidates, type CandidateOrder, needsOf } from './candidate-order
 /** Which models this deployment has, by name. */
 interface ModelRegistry {
   /** A name from a request; `undefined` if no provider here serves it. */
-  readonly find: (name: string) => Target | undefined
+  readonly find: (name: string) => ModelTarget | undefined
   /**
    * A name of the operator's: an unknown prefix belongs to the model's name there (`meta-llama/llama-3` on a router).
    */
-  readonly findSetting: (name: string) => Target | undefined
+  readonly findSetting: (name: string) => ModelTarget | undefined
   readonly has: (provider: string) => boolean
   readonly backendOf: (provider: string) => ModelBackend
-  readonly capabilitiesOf: (target: Target) => ModelCapabilities
-  readonly windowOf: (target: Target) => ModelWindow | undefined
+  readonly capabilitiesOf: (target: ModelTarget) => ModelCapabilities
+  readonly windowOf: (target: ModelTarget) => ModelWindow | undefined
   /** The models that are known by name, provider by provider. */
-  readonly known: () => readonly Target[]
+  readonly known: () => readonly ModelTarget[]
 }
 
 export function createModelRegistry(registered: readonly RegisteredBackend[]): ModelRegistry {
@@ -35,10 +35,10 @@ export function createModelRegistry(registered: readonly RegisteredBackend[]): M
   const known = registered.flatMap(({ backend, models }) =>
     Object.keys(models).map((model) => ({ provider: backend.id, model })),
   )
-  const inOpenAi = (model: string): Target | undefined =>
+  const inOpenAi = (model: string): ModelTarget | undefined =>
     providers.get('openai')?.isOpen ? { provider: 'openai', model } : undefined
 
-  function find(name: string): Target | undefined {
+  function find(name: string): ModelTarget | undefined {
     const full = name === offlineModelName ? `offline/${offlineModelName}` : name
     const slash = full.indexOf('/')
     const provider = providers.get(full.slice(0, Math.max(0, slash)))
@@ -77,7 +77,7 @@ const fallbackOpenAiModel = 'gpt-4o-mini'
 
 /** The models that may answer, in priority order. */
 interface PriorityList {
-  readonly targets: readonly [Target, ...Target[]]
+  readonly targets: readonly [ModelTarget, ...ModelTarget[]]
   /** True when the first is not what was asked for. */
   readonly isSubstitute: boolean
   /** It was asked for by a name that is not in `ISOLA_MODEL`: the operator has listed no other for it. */
@@ -115,7 +115,7 @@ export function createPriorityList(
     throw notConfigured(config.defaultModel)
   }
 
-  function implicitDefault(): Target | undefined {
+  function implicitDefault(): ModelTarget | undefined {
     // Further servers come before Workers AI.
     const known = registry.known().find(({ provider }) => provider !== 'offline')
     return registry.find(`openai/${fallbackOpenAiModel}`) ?? known
@@ -131,9 +131,9 @@ export function createPriorityList(
   }
 }
 
-const offlineTarget: Target = { provider: 'offline', model: offlineModelName }
+const offlineTarget: ModelTarget = { provider: 'offline', model: offlineModelName }
 
-const isSame = (one: Target, other: Target): boolean =>
+const isSame = (one: ModelTarget, other: ModelTarget): boolean =>
   one.provider === other.provider && one.model === other.model
 
 function notConfigured(name: string | undefined): IsolaError {
@@ -150,7 +150,7 @@ export interface ModelSelector {
   /** The models to try, in order; at least one. Stays the same for one request. */
   readonly candidatesFor: (request: ModelRequest) => CandidateOrder['candidates']
   /** The models that may answer the request, in order, however long it is; empty if none can take it. */
-  readonly whoAnswers: (request: ModelRequest) => readonly Target[]
+  readonly whoAnswers: (request: ModelRequest) => readonly ModelTarget[]
 }
 
 export interface ModelSelectorOptions {
@@ -168,7 +168,11 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
   // meanwhile.
   const choices = new WeakMap<ModelRequest, CandidateOrder>()
 
-  function toCandidate(request: ModelRequest, target: Target, priority: number): ModelCandidate {
+  function toCandidate(
+    request: ModelRequest,
+    target: ModelTarget,
+    priority: number,
+  ): ModelCandidate {
     const { provider, model } = target
     const latencyMs = health.latencyMs(target)
     const backend = registry.backendOf(provider)
@@ -186,7 +190,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
   /** Listed, or asked for with its provider: a bare name may be that of an agent which is not there. */
   const isKnownIn =
     ({ model: asked = '' }: ModelRequest) =>
-    ({ provider, model }: Target): boolean =>
+    ({ provider, model }: ModelTarget): boolean =>
       asked.startsWith(`${provider}/`) ||
       registry.known().some((one) => one.provider === provider && one.model === model)
 
@@ -217,7 +221,7 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     }
   }
 
-  function whoAnswers(request: ModelRequest): readonly Target[] {
+  function whoAnswers(request: ModelRequest): readonly ModelTarget[] {
     const needs = { ...needsOf(request, 0), contextTokens: 0 }
     const short = { ...request, messages: [] }
     try {

@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest, toPermit, widened } from '../types/permit.ts'
 import { isToldSame } from '../types/plugin-upload.ts'
 import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '../types/plugin-catalog.ts'
-import { notYours, withRow, without, type Outcome, type Situation } from './changes.ts'
+import { notYours, withRow, without, type PluginOutcome, type Situation } from './changes.ts'
 import { builtinCollision } from './names.ts'
 
 /** An operator's exceptions for an upload that would otherwise be refused. */
@@ -32,7 +32,7 @@ export function add(
   plugin: KeptPluginVersion,
   { row, generation, by }: Situation,
   { allowDowngrade, replace, takeOver, now, numbers, owner, signer }: AddOptions,
-): Outcome {
+): PluginOutcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
   if (before?.tier === 'builtin') throw builtinCollision(id)

@@ -3,7 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest, isSamePermit, permitLines, toPermit, type Permit } from '../types/permit.ts'
 import type { PluginRow } from '../types/plugin-catalog.ts'
-import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
+import { switched, withRow, without, type PluginOutcome, type Situation } from './changes.ts'
 
 /**
  * Grants exactly the permit that was shown, for exactly the version that was shown. Its texts for models count as read
@@ -16,7 +16,7 @@ export function grant(
     texts,
   }: { readonly hash: string; readonly permit: Permit; readonly texts?: boolean | undefined },
   situation: Situation,
-): Outcome {
+): PluginOutcome {
   const row = installed(situation)
   const asks = toPermit(parseManifest(row.manifest))
   if (hash !== row.hash) throw changed('hash', row)
@@ -42,7 +42,7 @@ const toText = ({ text, amount }: { readonly text: string; readonly amount?: num
   amount === undefined ? text : `${text}: ${amount}`
 
 /** Revokes the whole permit: all work of the plugin ends. */
-export function revoke(situation: Situation): Outcome {
+export function revoke(situation: Situation): PluginOutcome {
   const { permit: _gone, permitHash: _too, ...row } = installed(situation)
   const state = row.state === 'enabled' ? 'disabled' : row.state
   return {
@@ -57,7 +57,7 @@ export function revoke(situation: Situation): Outcome {
 export function enable(
   { config, hash }: { readonly config?: JsonObject; readonly hash?: string },
   situation: Situation,
-): Outcome {
+): PluginOutcome {
   const { generation } = situation
   const row = present(situation)
   if (hash !== undefined && hash !== row.hash) throw changed('hash', row)
@@ -85,7 +85,7 @@ const already = { notes: ['It is enabled already.'] }
 export function disable(
   situation: Situation,
   trip?: { readonly code: string; readonly message: string },
-): Outcome {
+): PluginOutcome {
   const { generation } = situation
   const row = present(situation)
   const { problem: _before, ...rest } = row
@@ -106,7 +106,7 @@ export function disable(
 }
 
 /** Gone from the list; its versions stay, so that the record can say what ran. */
-export function remove(situation: Situation): Outcome {
+export function remove(situation: Situation): PluginOutcome {
   const {
     permit: _gone,
     permitHash: _too,
@@ -123,7 +123,7 @@ export function remove(situation: Situation): Outcome {
 }
 
 /** Its stored values are deleted: the next plugin under this id finds none of them. */
-export function free(id: string, { row }: Situation): Outcome {
+export function free(id: string, { row }: Situation): PluginOutcome {
   if (!row) throw notThere()
   const isGone = row.state === 'removed'
   return {

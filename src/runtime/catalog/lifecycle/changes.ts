@@ -22,7 +22,7 @@ import { withData, type DeploymentEventPlace, type DeploymentDraft } from '#cont
 import type { Clock } from '#contracts/sources.ts'
 
 /** The outcome of a change of a plugin: always with its rows. */
-export interface Outcome extends PartOutcome {
+export interface PluginOutcome extends PartOutcome {
   readonly rows: readonly PluginRow[]
 }
 

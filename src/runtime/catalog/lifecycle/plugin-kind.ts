@@ -26,8 +26,8 @@ import {
   remove,
   revoke,
 } from './allow.ts'
-import { idOf, noVersion, type Outcome, type Situation } from './changes.ts'
-import type { Proof } from './prove.ts'
+import { idOf, noVersion, type PluginOutcome, type Situation } from './changes.ts'
+import type { Prove } from './prove.ts'
 import { checkQuota } from './quota.ts'
 import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
 
@@ -102,7 +102,7 @@ export interface PluginKindDeps {
   readonly bundledIds: () => ReadonlySet<string>
   /** Names of the keys that are accepted now. */
   readonly signers: () => Promise<readonly string[]>
-  readonly proven: Proof
+  readonly proven: Prove
 }
 
 /**
@@ -154,7 +154,7 @@ async function decidePlugin(
   deps: PluginKindDeps,
   change: OfPlugin,
   { generation, inForce, facts, by }: DecidingPart,
-): Promise<Outcome> {
+): Promise<PluginOutcome> {
   const { store, bundledIds, proven } = deps
   const situation: Situation = { row: facts.row, generation, inForce, by }
   switch (change.do) {
@@ -195,7 +195,7 @@ async function bring(
   { bundles, clock, quota }: PluginKindDeps,
   change: Extract<PluginChange, { readonly do: 'add' }>,
   { situation, facts }: { readonly situation: Situation; readonly facts: ChangeFacts },
-): Promise<Outcome> {
+): Promise<PluginOutcome> {
   const { plugin, bundle } = change
   const { allowDowngrade = false, replace = false, takeOver = false, now = false } = change
   const { row, by } = situation
@@ -220,7 +220,10 @@ function whoseIs(row: PluginRow | undefined, numbers: AddOptions['numbers']) {
 /** Changes after which a plugin may run. */
 const startsOne: ReadonlySet<PluginChange['do']> = new Set(['add', 'accept', 'enable', 'rollback'])
 
-async function withDependents({ store }: PluginKindDeps, outcome: Outcome): Promise<Outcome> {
+async function withDependents(
+  { store }: PluginKindDeps,
+  outcome: PluginOutcome,
+): Promise<PluginOutcome> {
   const id = outcome.rows[0]?.id ?? ''
   return { ...outcome, notes: [...outcome.notes, ...dependentsOf(id, await store.mentioning(id))] }
 }
@@ -234,7 +237,7 @@ async function accept(
   { signers }: PluginKindDeps,
   { id }: { readonly id: string },
   { facts, ...arriving }: Arriving & { readonly facts: ChangeFacts },
-): Promise<Outcome> {
+): Promise<PluginOutcome> {
   const { situation } = arriving
   const { version, numbers } = facts
   installed(situation)
@@ -262,7 +265,7 @@ async function grantWaiting(
   deps: Pick<PluginKindDeps, 'signers'>,
   change: Extract<PluginChange, { readonly do: 'grant' }>,
   { situation, facts, proven }: Arriving & { readonly facts: ChangeFacts },
-): Promise<Outcome> {
+): Promise<PluginOutcome> {
   const row = installed(situation)
   const { hash } = change
   if (!facts.version || !row.waiting?.includes(hash)) throw changed('hash', row)
@@ -279,11 +282,11 @@ async function grantWaiting(
   return proven(grant(change, { ...situation, row: arrived }), situation)
 }
 
-const arrive = (outcome: Outcome, { situation, proven }: Arriving): Promise<Outcome> =>
+const arrive = (outcome: PluginOutcome, { situation, proven }: Arriving): Promise<PluginOutcome> =>
   proven(outcome, situation).catch((error: unknown) => stays(outcome, situation, error))
 
 /** A new version that does not start leaves the one before in its place. */
-function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {
+function stays(outcome: PluginOutcome, { row }: Situation, error: unknown): PluginOutcome {
   if (!errorCode(error)?.startsWith('plugin_')) throw error
   const why = `It does not start, so version ${row?.version} goes on: ${errorMessage(error)}`
   const { pins: _notYet, ...rest } = outcome

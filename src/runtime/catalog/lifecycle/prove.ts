@@ -26,14 +26,14 @@ export interface ProveDeps {
 }
 
 /** Tries the outcome and returns it with the facts found out. Throws `plugin_…` if a plugin in it does not start. */
-export type Proof = <T extends PartOutcome>(
+export type Prove = <T extends PartOutcome>(
   outcome: T,
   now: Pick<DecidingPart, 'generation' | 'inForce'>,
 ) => Promise<T>
 
 /** Tries what would be enabled: a plugin that cannot start does not go live. */
 export const createProof =
-  ({ around, tryOut }: ProveDeps): Proof =>
+  ({ around, tryOut }: ProveDeps): Prove =>
   async (outcome, { generation: before, inForce }) => {
     const was = pinsOf(before, 'plugin')
     const next: Generation = {

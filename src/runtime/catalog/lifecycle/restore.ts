@@ -4,10 +4,10 @@ import type { RestoredPart, RestoringPart } from '../types/part-kind.ts'
 import { widened } from '../types/permit.ts'
 import type { PluginRow, PluginStore } from '../types/plugin-catalog.ts'
 import { installed } from './allow.ts'
-import { toPin, withRow, type Outcome, type Situation } from './changes.ts'
+import { toPin, withRow, type PluginOutcome, type Situation } from './changes.ts'
 
 /** Goes back to the version that was enabled before the present one, with the permit of then. */
-export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
+export async function rollback(store: PluginStore, situation: Situation): Promise<PluginOutcome> {
   const row = installed(situation)
   const pin = await findEarlier(store, row)
   if (!pin) {

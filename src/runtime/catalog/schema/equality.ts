@@ -1,6 +1,6 @@
 import { isJsonObject } from '#contracts/json-object.ts'
 import type { Json } from '#contracts/json.ts'
-import { nameCost, type Work } from './visit.ts'
+import { nameCost, type SchemaWork } from './visit.ts'
 
 /** Characters that are compared, or put in a key, for one unit. */
 const charsPerUnit = 16
@@ -8,13 +8,13 @@ const charsPerUnit = 16
 const maxKeyChars = 16_000
 
 /** Charges the reading of a text. */
-export const spendText = (text: string, { spend }: Work): void =>
+export const spendText = (text: string, { spend }: SchemaWork): void =>
   spend(1 + text.length / charsPerUnit)
 
 const listCost = 4
 
 /** Whether two values are the same JSON. */
-export function isSame(one: Json, other: Json, work: Work): boolean {
+export function isSame(one: Json, other: Json, work: SchemaWork): boolean {
   work.spend(1)
   if (typeof one === 'string' && typeof other === 'string') {
     if (one.length === other.length) spendText(one, work)
@@ -44,7 +44,7 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
  * Whether all items differ. The cost grows with the length of the list, not with the number of pairs, except for long
  * items.
  */
-export function isDistinct(items: readonly Json[], work: Work): boolean {
+export function isDistinct(items: readonly Json[], work: SchemaWork): boolean {
   const keys = new Set<string>()
   const long: Json[] = []
   for (const item of items) {
@@ -64,7 +64,7 @@ export function isDistinct(items: readonly Json[], work: Work): boolean {
 const keyCost = 10
 
 /** A text that is the same for equal JSON, whatever the order of its names. */
-function keyOf(value: Json, work: Work): string {
+function keyOf(value: Json, work: SchemaWork): string {
   work.spend(keyCost)
   if (typeof value === 'string') {
     spendText(value, work)
@@ -87,13 +87,13 @@ function keyOf(value: Json, work: Work): string {
 }
 
 /** Copies the parts, each of which holds copies already. */
-function joined(parts: readonly string[], work: Work): string {
+function joined(parts: readonly string[], work: SchemaWork): string {
   const text = parts.join()
   spendText(text, work)
   return text
 }
 
-function spendSorting(names: readonly string[], { spend }: Work): void {
+function spendSorting(names: readonly string[], { spend }: SchemaWork): void {
   const chars = names.reduce((sum, name) => sum + name.length, 0)
   const rounds = Math.ceil(Math.log2(names.length + 1))
   spend(nameCost * names.length + rounds * (names.length + chars / charsPerUnit))

@@ -1,11 +1,18 @@
 import { isJsonObject } from '#contracts/json-object.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { format as formats } from '@cfworker/json-schema'
-import { findingAt, type Finding, type Visit, findingBeside, unseen, type Run } from './visit.ts'
+import {
+  findingAt,
+  type Finding,
+  type Visit,
+  findingBeside,
+  unseen,
+  type Validation,
+} from './visit.ts'
 import { isSame } from './equality.ts'
 import { listFinding, objectFinding } from './evaluate-inside.ts'
 import type { SafeSchema } from './safe-schema.ts'
-import type { Work } from './visit.ts'
+import type { SchemaWork } from './visit.ts'
 
 /** The comparisons of a number with its setting. */
 const bounds: readonly (readonly [string, (value: number, setting: number) => boolean])[] = [
@@ -88,9 +95,9 @@ const visitCost = 50
 export function evaluate(
   { root, targets, asksUnevaluated }: SafeSchema,
   value: Json,
-  work: Work,
+  work: SchemaWork,
 ): Finding | undefined {
-  const run: Run = { targets, asksUnevaluated, work, findingOf }
+  const run: Validation = { targets, asksUnevaluated, work, findingOf }
   return findingOf(root, { value, place: undefined, seen: unseen(run), run })
 }
 

@@ -13,7 +13,7 @@ export const nameCost = 10
 export class TooMuchWork extends Error {}
 
 /** Counts the work of a validation, step by step. */
-export interface Work {
+export interface SchemaWork {
   /** Throws `TooMuchWork` when there is no more. */
   readonly spend: (units: number) => void
   /** Runs one level deeper. */
@@ -22,7 +22,7 @@ export interface Work {
 }
 
 /** Counts from nothing; throws `TooMuchWork` beyond `max`. */
-export function createWork(max = maxWork): Work {
+export function createWork(max = maxWork): SchemaWork {
   let spent = 0
   let depth = 0
   return {
@@ -66,12 +66,12 @@ export interface Visit<T extends Json = Json> {
   readonly place: Place | undefined
   /** Absent where no keyword asks for it. */
   readonly seen: Seen | undefined
-  readonly run: Run
+  readonly run: Validation
 }
 
 /** The state of one validation. */
-export interface Run extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
-  readonly work: Work
+export interface Validation extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
+  readonly work: SchemaWork
   /** The first fault of the value by a schema. */
   readonly findingOf: (schema: unknown, visit: Omit<Visit, 'schema'>) => Finding | undefined
 }
@@ -114,7 +114,7 @@ export function findingBeside(visit: Visit, schema: unknown): Finding | undefine
 }
 
 /** The set of evaluated members; undefined if the schema never needs it. */
-export const unseen = ({ asksUnevaluated }: Run): Seen | undefined =>
+export const unseen = ({ asksUnevaluated }: Validation): Seen | undefined =>
   asksUnevaluated ? new Set() : undefined
 
 /** Whether a keyword has looked at this member. */

@@ -97,7 +97,7 @@ const fileSlope = 4
 const maxNamed = 100
 
 /** One query under way: the scores of its words, on which the other steps build. */
-export interface Work {
+export interface QueryWork {
   readonly query: ReadQuery
   readonly found: FoundTerms
   readonly scores: Float64Array
@@ -106,7 +106,7 @@ export interface Work {
 }
 
 /** Turns the scores of words into the ranking. A document with a score above zero keeps one, except by exclusions. */
-export function rank(work: Work, corpus: Corpus): void {
+export function rank(work: QueryWork, corpus: Corpus): void {
   addParts(work, corpus)
   addOwners(work, corpus)
   addFiles(work, corpus)
@@ -127,7 +127,7 @@ export const exclusionCost = ({ terms }: ReadQuery, document: number, corpus: Co
 /**
  * Scores each document by the part of the query that it fits best, since a task of several steps needs a tool for each.
  */
-function addParts({ query, found, scores, touched }: Work, corpus: Corpus): void {
+function addParts({ query, found, scores, touched }: QueryWork, corpus: Corpus): void {
   const share = corpus.settings.partShare
   if (query.parts.length === 0 || share === 0) return
   const top = highest(scores, touched)
@@ -147,7 +147,7 @@ function addParts({ query, found, scores, touched }: Work, corpus: Corpus): void
  * If two tools of one owner fit, that owner is probably the right one. Not more than two: owners with many tools would
  * win by size.
  */
-function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus): void {
+function addOwners({ scores, touched }: QueryWork, { owners, settings, size }: Corpus): void {
   const share = settings.ownerShare
   if (share === 0) return
   const [first, second] = [new Float64Array(size), new Float64Array(size)]
@@ -171,7 +171,7 @@ function addOwners({ scores, touched }: Work, { owners, settings, size }: Corpus
 }
 
 /** Lifts tools that write or read the named kind of file, however little of the query they fit. */
-function addFiles({ query, found, scores, touched }: Work, corpus: Corpus): void {
+function addFiles({ query, found, scores, touched }: QueryWork, corpus: Corpus): void {
   const top = corpus.settings.fileShare * highest(scores, touched)
   const one = new Float64Array(query.files.length > 0 ? corpus.size : 0)
   for (const file of query.files) {
@@ -182,7 +182,10 @@ function addFiles({ query, found, scores, touched }: Work, corpus: Corpus): void
   }
 }
 
-function addNames({ query, scores, touched }: Work, { nameOf, rarityOf, settings }: Corpus): void {
+function addNames(
+  { query, scores, touched }: QueryWork,
+  { nameOf, rarityOf, settings }: Corpus,
+): void {
   const weights = new Map(query.terms.map(({ term, weight }) => [term, weight]))
   for (const document of best(scores, touched, maxNamed)) {
     let [all, own] = [0, 0]

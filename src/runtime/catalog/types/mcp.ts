@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { AskRequest } from '#runtime/kernel/types/asks.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 
 /** `open`: the principal has to open this page. */
@@ -269,7 +269,7 @@ export interface McpStanding {
  */
 export interface McpServerApi {
   /** Lists the server's items. */
-  readonly look: (config: McpServerConfig) => Promise<Reply<McpListing>>
+  readonly look: (config: McpServerConfig) => Promise<ObjectReply<McpListing>>
   readonly standing: (config: McpServerConfig) => Promise<McpStanding>
   /** Never throws for errors of the server. Ends with `tool_pending` once a question was answered with `later`. */
   readonly call: (
@@ -283,12 +283,12 @@ export interface McpServerApi {
     config: McpServerConfig,
     origin: string,
     signer?: McpSigner,
-  ) => Promise<Reply<McpLogin>>
+  ) => Promise<ObjectReply<McpLogin>>
   /** @param query The query that the browser brought back. */
-  readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
+  readonly finishLogin: (config: McpServerConfig, query: string) => Promise<ObjectReply<null>>
   /** In a principal's object: stores the browser's query until that principal gives the code. */
-  readonly cameBack: (config: McpServerConfig, query: string) => Promise<Reply<McpCameBack>>
-  readonly confirmLogin: (config: McpServerConfig, code: string) => Promise<Reply<null>>
+  readonly cameBack: (config: McpServerConfig, query: string) => Promise<ObjectReply<McpCameBack>>
+  readonly confirmLogin: (config: McpServerConfig, code: string) => Promise<ObjectReply<null>>
   /**
    * In the server's own object: stores that this principal has an object, and answers the reference that stands for the
    * principal.
@@ -297,7 +297,7 @@ export interface McpServerApi {
   readonly removeSigner: (principal: string) => Promise<void>
   readonly signers: () => Promise<readonly McpSigner[]>
   /** Seals the sign-in's tokens anew, under today's key. */
-  readonly reseal: () => Promise<Reply<McpResealed>>
+  readonly reseal: () => Promise<ObjectReply<McpResealed>>
   /** Ends the server's session of a session tree that is over. */
   readonly endSession: (rootSession: string) => Promise<void>
   /** Ends the sessions at the server, drops the connection and deletes the stored data, tokens too. */

@@ -8,7 +8,7 @@ import type { McpChange, McpServerRow } from './mcp.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { Permit, PermitLine } from './permit.ts'
 import type { PluginTexts } from './plugin-upload.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { SearchHit } from '#contracts/search.ts'
 import type { SkillCandidate, SkillChange, SkillRow, SkillVersion } from './skill-catalog.ts'
 import type { ToolPolicy } from '#runtime/kernel/types/tool-policy.ts'
@@ -232,42 +232,42 @@ export interface CatalogApi {
    */
   readonly look: (
     known?: number,
-  ) => Promise<Reply<{ readonly number: number; readonly parts?: readonly StoredPart[] }>>
+  ) => Promise<ObjectReply<{ readonly number: number; readonly parts?: readonly StoredPart[] }>>
   /** A reader found this generation in the copy of the set, or none: it is written again, at most once a minute. */
   readonly copyAgain: (found: number | undefined) => Promise<void>
   /** The parts in force whose tools begin with one of these ids, each by one indexed read. */
   readonly parts: (
     ids: readonly string[],
-  ) => Promise<Reply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
+  ) => Promise<ObjectReply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
   /** Tools, best first. */
   readonly search: (
     queries: readonly string[],
     limit: number,
-  ) => Promise<Reply<readonly SearchHit[]>>
+  ) => Promise<ObjectReply<readonly SearchHit[]>>
   /** Skills that fit, best first: skills that ship, and enabled installed skills. */
-  readonly skills: (queries: readonly string[]) => Promise<Reply<readonly SkillCandidate[]>>
+  readonly skills: (queries: readonly string[]) => Promise<ObjectReply<readonly SkillCandidate[]>>
   /**
    * The tools of parts that are loaded by name, if they match one of these patterns (`kv__*`), in the order of their
    * names.
    */
-  readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
+  readonly tools: (wanted: readonly string[]) => Promise<ObjectReply<readonly ListedTool[]>>
   /** The same, their names alone. */
-  readonly toolNames: (wanted: readonly string[]) => Promise<Reply<readonly string[]>>
+  readonly toolNames: (wanted: readonly string[]) => Promise<ObjectReply<readonly string[]>>
   /** Why parts that are loaded by name cannot be used. */
-  readonly problems: () => Promise<Reply<readonly PluginProblem[]>>
+  readonly problems: () => Promise<ObjectReply<readonly PluginProblem[]>>
   /** Answers when the part is gone, when the listener's call is over, or after half a minute. */
   readonly hold: (part: HeldPart, listener: PartListener) => Promise<void>
   /** One; nothing if it is not there. */
-  readonly plugin: (id: string) => Promise<Reply<PluginView | undefined>>
+  readonly plugin: (id: string) => Promise<ObjectReply<PluginView | undefined>>
   /** The plugins that the runtime switched off by itself, or that could not be started, and why. */
-  readonly page: (after: string, limit: number) => Promise<Reply<readonly PluginListing[]>>
+  readonly page: (after: string, limit: number) => Promise<ObjectReply<readonly PluginListing[]>>
   /** The plugins that no operator switched off, or that could not be started, and why. */
-  readonly failed: () => Promise<Reply<readonly PluginProblem[]>>
-  readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
-  readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
+  readonly failed: () => Promise<ObjectReply<readonly PluginProblem[]>>
+  readonly generations: (limit: number) => Promise<ObjectReply<readonly GenerationView[]>>
+  readonly change: (change: PluginChange, by: ChangeBy) => Promise<ObjectReply<ChangeResult>>
   readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
   /** Removes some bundles that are no longer needed, between two changes. Answers how many; 0 is the end. */
-  readonly collect: () => Promise<Reply<number>>
+  readonly collect: () => Promise<ObjectReply<number>>
 }
 
 /** The Catalog, as the operator's surface has it. Every verb may throw `request_unavailable`. */

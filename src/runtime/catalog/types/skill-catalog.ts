@@ -85,7 +85,7 @@ export interface DraftBudget {
 export type OverBudget = keyof DraftBudget
 
 /** The outcome of a write: a `message` says what to change. */
-export type Emitted =
+export type SkillWriting =
   | {
       readonly ok: true
       /** Absent if it became one more writing of another principal's draft. */
@@ -101,7 +101,7 @@ export type Emitted =
 export type EmitSkill = (
   input: JsonObject,
   context: Pick<ToolContext, 'session' | 'run' | 'call' | 'principal' | 'agent' | 'label'>,
-) => Promise<Emitted>
+) => Promise<SkillWriting>
 
 /** `{ fields, files }` of a skill. Their contents are checked where they are read. */
 export const skillBundleSchema = z.strictObject({

@@ -7,7 +7,7 @@ import type {
   Question,
   Conversation,
   Converse,
-  NewRun,
+  BegunRun,
   RunPlace,
 } from '../types/session-entry.ts'
 import { unwrap } from '#contracts/reply.ts'
@@ -234,7 +234,7 @@ function runsOf({ sessions, clock }: ConverseParts, conversation: Conversation<u
   }
 
   return {
-    async start({ work, isBackground }: NewRun): Promise<RunView> {
+    async start({ work, isBackground }: BegunRun): Promise<RunView> {
       const { session } = work
       if (isBackground) {
         const { run } = unwrap(await work.submit())

@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { type LimitReached, type Limits, unlimited } from '#contracts/lease.ts'
 import type { PrincipalReader } from '../types/principal.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { RunInput, SessionEntry } from '../types/session-entry.ts'
+import type { RunInputs, SessionEntry } from '../types/session-entry.ts'
 import type { RunView } from '../types/session-view.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -16,7 +16,7 @@ export interface RunInputParts {
 }
 
 /** Sends input to runs: steering, decisions, limits and cancels. */
-export const createRunInput = ({ sessions, usage }: RunInputParts): RunInput => ({
+export const createRunInput = ({ sessions, usage }: RunInputParts): RunInputs => ({
   async steer({ principal }, { session, run }, { text, key }) {
     const message = { role: 'user', text, taint: ['user'] } as const
     return unwrap(await sessions.at(session).steer(principal, run, message, key))

@@ -6,7 +6,13 @@ import {
   type Submission,
   type SubmitRequest,
 } from '../types/submission.ts'
-import type { Ask, AskedByCall, AskedFrom, Asker, SubmitAs } from '../types/session-entry.ts'
+import type {
+  SessionTask,
+  AskedByCall,
+  AskedFrom,
+  Asker,
+  SubmitAs,
+} from '../types/session-entry.ts'
 import type { SessionGateway } from '../types/session-api.ts'
 import type { Ids } from '#contracts/sources.ts'
 
@@ -16,7 +22,7 @@ import type { Ids } from '#contracts/sources.ts'
  */
 export function toSubmission(
   { id: principal, key: shown, grant, limits, agents, persona, claim }: Asker,
-  { session: _session, trace, traceLink, ...ask }: Ask & { readonly trace: string },
+  { session: _session, trace, traceLink, ...ask }: SessionTask & { readonly trace: string },
   by: AskedFrom | AskedByCall,
 ): SubmitRequest {
   const { key, above, ...from } = { above: undefined, ...by }

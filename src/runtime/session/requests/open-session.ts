@@ -1,7 +1,7 @@
 import type { Message } from '#contracts/message.ts'
-import { type Reply, noSuchSession, unwrap } from '#contracts/reply.ts'
+import { type ObjectReply, noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { Ask, AskedFrom, SessionEntry, Submitted } from '../types/session-entry.ts'
+import type { SessionTask, AskedFrom, SessionEntry, Submitted } from '../types/session-entry.ts'
 import type { RequestContext } from '#platform/routes/request.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { SessionApi, SessionGateway } from '../types/session-api.ts'
@@ -28,8 +28,8 @@ export function toTaskMessage(request: {
  */
 export function notingBegun(context: RequestContext, work: Submitted): Submitted {
   const noting =
-    <T>(submit: () => Promise<Reply<T>>) =>
-    async (): Promise<Reply<T>> => {
+    <T>(submit: () => Promise<ObjectReply<T>>) =>
+    async (): Promise<ObjectReply<T>> => {
       context.noteBegun(context.raw.headers.get('idempotency-key') === null)
       const reply = await submit()
       context.noteBegun(reply.ok)
@@ -54,13 +54,13 @@ const unproven: readonly string[] = ['request_unauthenticated', 'request_conflic
 export function submitAsCaller(
   { entry, asking }: { readonly entry: Pick<SessionEntry, 'submitAs'>; readonly asking: Principal },
   context: RequestContext,
-  ...[ask, by]: [Ask, AskedFrom]
+  ...[ask, by]: [SessionTask, AskedFrom]
 ): Submitted {
   const first = notingBegun(context, entry.submitAs(asking, ask, by))
   if (asking.claim === undefined) return first
   const proving =
-    <T>(submit: (work: Submitted) => Promise<Reply<T>>) =>
-    async (): Promise<Reply<T>> => {
+    <T>(submit: (work: Submitted) => Promise<ObjectReply<T>>) =>
+    async (): Promise<ObjectReply<T>> => {
       const reply = await submit(first)
       if (!reply.ok && reply.error.code === 'request_unavailable') return reply
       if (!reply.ok && unproven.includes(reply.error.code)) {

@@ -1,6 +1,6 @@
 import type { OwnLimits } from '#contracts/keys.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { ScheduleApi } from './schedule-object.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Submission } from './submission.ts'
@@ -237,22 +237,25 @@ export interface PrincipalRates {
 
 /** The RPC methods of a `Principal` object. */
 export interface PrincipalApi extends ScheduleApi {
-  readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
-  readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
-  readonly settle: (request: DaySettlement, limits?: DayAmount) => Promise<Reply<DayPiece | null>>
-  readonly usage: (limits: DayAmount, run?: string) => Promise<Reply<DayUsage>>
-  readonly report: (incident: Incident) => Promise<Reply<null>>
-  readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
+  readonly takeRate: (request: RateRequest) => Promise<ObjectReply<RateVerdict>>
+  readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<ObjectReply<DayAmount>>
+  readonly settle: (
+    request: DaySettlement,
+    limits?: DayAmount,
+  ) => Promise<ObjectReply<DayPiece | null>>
+  readonly usage: (limits: DayAmount, run?: string) => Promise<ObjectReply<DayUsage>>
+  readonly report: (incident: Incident) => Promise<ObjectReply<null>>
+  readonly incidents: (limit: number) => Promise<ObjectReply<readonly IncidentRecord[]>>
   /** Only on the one object that counts failed logins, which is no principal's. */
-  readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
-  readonly hold: (request: HeldWorkRequest) => Promise<Reply<EndedCredential | null>>
-  readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
+  readonly loginFailed: (failed: FailedLogin) => Promise<ObjectReply<FailedLoginVerdict>>
+  readonly hold: (request: HeldWorkRequest) => Promise<ObjectReply<EndedCredential | null>>
+  readonly release: (request: HeldWorkRequest) => Promise<ObjectReply<null>>
   /** A key or a sign-in of this principal may have ended: re-check the sessions that work with it. */
-  readonly lookHeld: () => Promise<Reply<null>>
+  readonly lookHeld: () => Promise<ObjectReply<null>>
   /** The principal is erased: all of its rows go. Answers how many there were. */
-  readonly empty: () => Promise<Reply<number>>
+  readonly empty: () => Promise<ObjectReply<number>>
   /** Only on the operator's object: starts the erasure of persons. */
-  readonly erase: () => Promise<Reply<null>>
+  readonly erase: () => Promise<ObjectReply<null>>
   /** The plugins' storage for this principal, each in a space of its own. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }

@@ -2,7 +2,7 @@ import type { ForgottenText } from './session-api.ts'
 import type { ScheduledAgent } from './agent-schedules.ts'
 import type { Emitted, SubscriptionOwner } from './audit-sink.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type {
   Notice,
   PrincipalSettings,
@@ -157,7 +157,7 @@ export type ScheduleAnswer = ScheduleVerbs[ScheduleVerb]['answer']
 
 /** The RPC method of an object that owns schedules. */
 export interface ScheduleApi {
-  readonly schedules: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
+  readonly schedules: (request: ScheduleRequest) => Promise<ObjectReply<ScheduleAnswer>>
 }
 
 /** The name of the job by which an object's schedules wake it. */
@@ -169,7 +169,7 @@ interface ScheduleHost {
   readonly restore: () => void
   /** The job rang. Never throws. @returns When it is to ring again. */
   readonly run: () => Promise<{ readonly rescheduleAt: number } | undefined>
-  readonly answer: (request: ScheduleRequest) => Promise<Reply<ScheduleAnswer>>
+  readonly answer: (request: ScheduleRequest) => Promise<ObjectReply<ScheduleAnswer>>
 }
 
 /** Makes it out of an object's storage and what wakes it. */

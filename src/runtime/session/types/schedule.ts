@@ -220,11 +220,11 @@ export interface ToldSchedule {
   /** When its owner's object has work for it next; absent if there is none. */
   readonly dueMs?: number
   /** Events for the record, each with the version that it belongs to. */
-  readonly events: readonly ToldEvent[]
+  readonly events: readonly ScheduleEvent[]
 }
 
 /** An event of a schedule on its way to the record. */
-export type ToldEvent = DeploymentDraft<ScheduleEventType> & {
+export type ScheduleEvent = DeploymentDraft<ScheduleEventType> & {
   readonly version: number
   readonly principal: string
   readonly trace: string

@@ -25,7 +25,7 @@ import type {
   SubmitRequest,
 } from './submission.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
 /** A text that is taken out wherever it is quoted or, as `whole`, only where it is all of a text. */
@@ -88,7 +88,7 @@ export interface SessionApi {
     readonly limits?: Partial<Limits>
     /** The persona of the orchestrator in this session; `request_invalid` if it does not exist. */
     readonly persona?: string
-  }) => Promise<Reply<SessionAbout>>
+  }) => Promise<ObjectReply<SessionAbout>>
   /**
    * Sets its metadata or its persona (`null`: none of its own), or adds messages before its first run
    * (`request_conflict` if it has one).
@@ -100,11 +100,14 @@ export interface SessionApi {
       readonly persona?: string | null
       readonly messages?: readonly Message[]
     },
-  ) => Promise<Reply<SessionAbout>>
-  readonly about: (principal: string) => Promise<Reply<SessionAbout>>
-  readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
+  ) => Promise<ObjectReply<SessionAbout>>
+  readonly about: (principal: string) => Promise<ObjectReply<SessionAbout>>
+  readonly submit: (
+    session: string,
+    submission: SubmitRequest,
+  ) => Promise<ObjectReply<SubmitReceipt>>
   /** Submits and waits for the final outcome. */
-  readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>
+  readonly run: (session: string, submission: SubmitRequest) => Promise<ObjectReply<RunOutcome>>
   /**
    * Makes a run that only compacts (`compact` names its caller), and waits for it. The model options of the last run
    * apply. For the session: throws `request_conflict` while a run is not over, or if nothing would be compacted.
@@ -112,13 +115,16 @@ export interface SessionApi {
   readonly compact: (
     session: string,
     submission: SubmitRequest,
-  ) => Promise<Reply<CompactionOutcome>>
+  ) => Promise<ObjectReply<CompactionOutcome>>
   /** Submits and streams from the run's first event, deltas included, to its terminal event. */
-  readonly runStream: (session: string, submission: SubmitRequest) => Promise<Reply<StartedStream>>
+  readonly runStream: (
+    session: string,
+    submission: SubmitRequest,
+  ) => Promise<ObjectReply<StartedStream>>
   /** The owner of the session: for a caller that may read all sessions. */
-  readonly owner: () => Promise<Reply<string>>
-  readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
-  readonly recall: (principal: string, run: string) => Promise<Reply<RunMemo>>
+  readonly owner: () => Promise<ObjectReply<string>>
+  readonly result: (principal: string, run: string) => Promise<ObjectReply<RunView>>
+  readonly recall: (principal: string, run: string) => Promise<ObjectReply<RunMemo>>
   /**
    * Removes forgotten texts from all rows but the owner's own messages, with the summaries of such a conversation.
    * `request_conflict` while a run is under way. Answers how many rows were changed.
@@ -127,9 +133,9 @@ export interface SessionApi {
     principal: string,
     /** `agent`: the texts of the erased maker's agent in the pins of the session's runs. */
     texts: readonly ForgottenText[] | 'agent',
-  ) => Promise<Reply<{ readonly changed: number }>>
+  ) => Promise<ObjectReply<{ readonly changed: number }>>
   /** Marks a run as hidden in `recall`. The transcript keeps the run, since other runs may branch from it. */
-  readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
+  readonly hide: (principal: string, run: string) => Promise<ObjectReply<RunMemo>>
   /**
    * Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when
    * nothing runs.
@@ -146,10 +152,14 @@ export interface SessionApi {
        */
       readonly cursor?: { readonly run: string; readonly param: string }
     },
-  ) => Promise<Reply<ReadableStream<Uint8Array>>>
-  readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
+  ) => Promise<ObjectReply<ReadableStream<Uint8Array>>>
+  readonly cancel: (principal: string, run: string, reason: string) => Promise<ObjectReply<RunView>>
   /** Cancels a run that no client follows or waits for, except `reader`, which is gone. */
-  readonly abandon: (principal: string, run: string, reader: string) => Promise<Reply<RunView>>
+  readonly abandon: (
+    principal: string,
+    run: string,
+    reader: string,
+  ) => Promise<ObjectReply<RunView>>
   /**
    * Adds a message to a run that is not over; its next turn reads it. Refused with `request_conflict` once it is over.
    */
@@ -158,7 +168,7 @@ export interface SessionApi {
     run: string,
     message: Message,
     idempotencyKey?: string,
-  ) => Promise<Reply<SteerReceipt>>
+  ) => Promise<ObjectReply<SteerReceipt>>
   /**
    * Settles a waiting call of a parked run. The same decision again changes nothing; another is refused with
    * `request_conflict`, which names the decider and the time. `request_forbidden` if the call waits for another
@@ -170,7 +180,7 @@ export interface SessionApi {
     call: string,
     decision: Decision,
     decider?: Decider,
-  ) => Promise<Reply<RunView>>
+  ) => Promise<ObjectReply<RunView>>
   /**
    * Raises or lowers the limits of a run that is not over. A run that waits for a raise goes on. The same change again
    * has no effect. Refused with `request_conflict` if the run is over or a sub-agent's. `isOperator`: also beyond the
@@ -180,12 +190,12 @@ export interface SessionApi {
     principal: string,
     run: string,
     change: { readonly limits: Partial<Limits>; readonly isOperator: boolean },
-  ) => Promise<Reply<RunView>>
+  ) => Promise<ObjectReply<RunView>>
   /**
    * Begins a new run of the task of a run that was given up. For the operator. A repeated request joins the existing
    * retry.
    */
-  readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
+  readonly retry: (run: string) => Promise<ObjectReply<SubmitReceipt>>
   /** Cancels every run that a parent's call started here, or will start here. */
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   /** Cancels all work of a key or a sign-in that has ended. */
@@ -196,14 +206,14 @@ export interface SessionApi {
    * Ends the handoff, and cancels a run that is passing a message on in it. `request_conflict` if there is none. @param
    * by The operator who ends it; the session's user if absent.
    */
-  readonly reclaim: (principal: string, by?: string) => Promise<Reply<FloorView>>
+  readonly reclaim: (principal: string, by?: string) => Promise<ObjectReply<FloorView>>
   /** Delivers the outcome of a call that was started elsewhere. A repeated delivery has no effect. */
-  readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
+  readonly deliver: (delivery: Delivery) => Promise<ObjectReply<null>>
   /**
    * Settles a failed attempt that may have reached a provider, of this session or of one below it. The same settlement
    * again changes nothing; another one is refused with `request_conflict`, as is an attempt of a run that is not over.
    */
-  readonly confirm: (request: ConfirmRequest) => Promise<Reply<ConfirmedAttempt>>
+  readonly confirm: (request: ConfirmRequest) => Promise<ObjectReply<ConfirmedAttempt>>
   /** The spending of a run so far; `unknown` if there is no such run. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   /** Gives back a piece of the day that no run has taken. For the ledger above it. */
@@ -211,13 +221,13 @@ export interface SessionApi {
   readonly transcript: (
     principal: string,
     query?: TranscriptQuery,
-  ) => Promise<Reply<TranscriptPage>>
+  ) => Promise<ObjectReply<TranscriptPage>>
   /** The window of its next model call, by kind. */
-  readonly context: (principal: string) => Promise<Reply<ContextView>>
+  readonly context: (principal: string) => Promise<ObjectReply<ContextView>>
   /** The items of the conversation as the client knows them, every branch in accept order. */
-  readonly items: (principal: string, query: ItemsQuery) => Promise<Reply<ItemsPage>>
-  readonly tree: (principal: string, query?: TreeQuery) => Promise<Reply<SessionTree>>
-  readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
+  readonly items: (principal: string, query: ItemsQuery) => Promise<ObjectReply<ItemsPage>>
+  readonly tree: (principal: string, query?: TreeQuery) => Promise<ObjectReply<SessionTree>>
+  readonly delete: (principal: string) => Promise<ObjectReply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }
 

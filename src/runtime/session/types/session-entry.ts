@@ -1,7 +1,7 @@
 import type { CompactionOutcome, RunOutcome, RunView, PauseView } from './session-view.ts'
 import type { Lineage, SubmitReceipt, SubmitRequest, SteerReceipt } from './submission.ts'
 import type { Principal } from '#contracts/operations.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { StartedStream } from './session-api.ts'
 import type { StreamItem } from '#contracts/event.ts'
@@ -30,7 +30,7 @@ type SaidOtherwise =
   | 'origin'
 
 /** A task for a session, as every surface and schedule writes it. Plain data. */
-export interface Ask extends Omit<SubmitRequest, SaidOtherwise | 'trace'> {
+export interface SessionTask extends Omit<SubmitRequest, SaidOtherwise | 'trace'> {
   readonly session: string
   /** W3C trace id that it belongs to; a new one if absent. */
   readonly trace?: string
@@ -60,19 +60,23 @@ export interface Submitted {
   /** Its W3C trace id, to pass on. */
   readonly trace: string
   /** Returns as soon as the session has accepted it. */
-  readonly submit: () => Promise<Reply<SubmitReceipt>>
+  readonly submit: () => Promise<ObjectReply<SubmitReceipt>>
   /** Waits for the outcome. */
-  readonly run: () => Promise<Reply<RunOutcome>>
+  readonly run: () => Promise<ObjectReply<RunOutcome>>
   /** Streams the run. */
-  readonly runStream: () => Promise<Reply<StartedStream>>
-  readonly compact: () => Promise<Reply<CompactionOutcome>>
+  readonly runStream: () => Promise<ObjectReply<StartedStream>>
+  readonly compact: () => Promise<ObjectReply<CompactionOutcome>>
 }
 
 /**
  * Sends a task to a session in a principal's name: the one path for surfaces, schedules and calls of an agent. Needs no
  * request. The caller has checked that the principal may do this.
  */
-export type SubmitAs = (principal: Asker, ask: Ask, by: AskedFrom | AskedByCall) => Submitted
+export type SubmitAs = (
+  principal: Asker,
+  ask: SessionTask,
+  by: AskedFrom | AskedByCall,
+) => Submitted
 
 type Capability = 'elicitation' | 'sampling' | 'roots'
 
@@ -98,7 +102,7 @@ export interface Question {
 export type Answers = Readonly<Record<string, unknown>>
 
 /** A run that a client begins. */
-export interface NewRun {
+export interface BegunRun {
   readonly work: Submitted
   /** The client does not wait for it. */
   readonly isBackground?: boolean
@@ -148,7 +152,7 @@ export interface Conversation<Asked> extends Following {
  */
 export type Converse = <Asked>(
   conversation: Conversation<Asked>,
-  of: RunPlace | NewRun,
+  of: RunPlace | BegunRun,
 ) => Promise<RunView | Asked>
 
 /** All events of a run so far. Throws the refusals of the session. */
@@ -168,7 +172,7 @@ interface Decides extends Speaker {
 }
 
 /** Input for a run that is not over. Each verb throws the refusals of the session. */
-export interface RunInput {
+export interface RunInputs {
   /** Adds a message, which the run's next turn reads. The same key adds it once. */
   readonly steer: (
     speaker: Speaker,
@@ -206,5 +210,5 @@ export interface SessionEntry {
   readonly submitAs: SubmitAs
   readonly converse: Converse
   readonly readLog: ReadLog
-  readonly input: RunInput
+  readonly input: RunInputs
 }

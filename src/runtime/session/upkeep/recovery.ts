@@ -108,7 +108,7 @@ const lookEveryMs = 30 * 86_400_000
  */
 export type Retention = ReturnType<typeof createRetention>
 
-export interface RetentionOptions {
+export interface SessionRetentionOptions {
   readonly runtime: SessionRuntime
   readonly timers: Timers
   readonly store: SessionStore
@@ -118,7 +118,7 @@ export interface RetentionOptions {
   readonly onExpired: () => Promise<void>
 }
 
-export function createRetention(options: RetentionOptions) {
+export function createRetention(options: SessionRetentionOptions) {
   const { runtime, timers, store, live, todo, onExpired } = options
   const { clock, timing, sessions } = runtime
   const { jobs } = timers

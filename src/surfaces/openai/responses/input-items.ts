@@ -10,7 +10,13 @@ import {
   toSaidOutput,
 } from '../said-parts.ts'
 import { fromContent } from './compaction-item.ts'
-import { type RunPlace, parseItemId, toCallId, toFunctionCallId, toMessageId } from '../wire-ids.ts'
+import {
+  type WirePlace,
+  parseItemId,
+  toCallId,
+  toFunctionCallId,
+  toMessageId,
+} from '../wire-ids.ts'
 import { joinLabels } from '#contracts/label.ts'
 import type { OpenaiDeps } from '../work.ts'
 import { foldResponse } from '../run-response.ts'
@@ -101,7 +107,7 @@ const keyOf = ({
 }): string => JSON.stringify([name, text, ...images.map(({ url }) => url)])
 
 /** The runs that item references point into. */
-export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[] {
+export function referencedRuns(items: readonly InputItem[]): readonly WirePlace[] {
   const places = items.flatMap((item) =>
     item.type === 'item_reference' ? (parseItemId(item.id ?? '') ?? []) : [],
   )
@@ -208,7 +214,7 @@ const maxRuns = 32
 export async function resolveItems(
   deps: OpenaiDeps,
   principal: string,
-  places: readonly RunPlace[],
+  places: readonly WirePlace[],
 ): Promise<ResolveItem> {
   const items = new Map<string, Said>()
   await Promise.all(
@@ -223,7 +229,7 @@ export async function resolveItems(
 async function itemsOf(
   deps: OpenaiDeps,
   principal: string,
-  place: RunPlace,
+  place: WirePlace,
 ): Promise<readonly (readonly [string, Said])[]> {
   const log = await deps.entry.readLog(principal, place)
   const found: (readonly [string, Said])[] = []

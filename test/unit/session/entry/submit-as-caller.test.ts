@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { Principal } from '#contracts/operations.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import { toSubmission } from '../../../../src/runtime/session/entry/submit-as.ts'
 import { submitAsCaller } from '../../../../src/runtime/session/requests/open-session.ts'
 
 const known: Principal = { id: 'alice', role: 'user', key: 'key_1' }
 const claimed: Principal = { ...known, claim: 'what was said' }
-const failure = (code: string): Reply<never> => ({ ok: false, error: { code, message: code } })
-const ok: Reply<string> = { ok: true, value: 'done' }
+const failure = (code: string): ObjectReply<never> => ({
+  ok: false,
+  error: { code, message: code },
+})
+const ok: ObjectReply<string> = { ok: true, value: 'done' }
 
 /** A session that gives these answers, one after the other. */
-function setUp(asking: Principal, replies: readonly Reply<unknown>[]) {
+function setUp(asking: Principal, replies: readonly ObjectReply<unknown>[]) {
   const sent: { readonly claim?: string; readonly protocol?: number }[] = []
   const said: string[] = []
   const run = async () => replies[sent.length - 1]

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type { PluginServiceApi } from '../../types/plugin-service.ts'
-import type { Reply } from '#contracts/reply.ts'
+import type { ObjectReply } from '#contracts/reply.ts'
 import {
   scheduleJob,
   type CreateScheduleHost,
@@ -39,7 +39,7 @@ export function createPluginServiceClass(runtimeOf: () => PluginServiceRuntime) 
       return this.#space(request)
     }
 
-    schedules(request: ScheduleRequest): Promise<Reply<ScheduleAnswer>> {
+    schedules(request: ScheduleRequest): Promise<ObjectReply<ScheduleAnswer>> {
       return this.#schedules.answer(request)
     }
   }
