@@ -3,6 +3,16 @@
 
 /** No scenario reaches these. An entry that a scenario reaches after all is a mistake in this list. */
 export const exempt = {
+  'runtime/session/submissions#admitClaimed.1':
+    'The campaign asks with the operator key, which carries no claim (workers/claims.workers.test.ts).',
+  'runtime/session/submissions#admitClaimed.3': 'As runtime/session/submissions#admitClaimed.1.',
+  'runtime/session/submissions#admitClaimed.4': 'As runtime/session/submissions#admitClaimed.1.',
+  'runtime/session/runs/run#giveBack.then.1': 'As runtime/session/submissions#admitClaimed.1.',
+  'runtime/session/runs/run#orRefused.then.1': 'As runtime/session/submissions#admitClaimed.1.',
+  'runtime/session/runs/runs#persistWaiting.then.1':
+    'As runtime/session/submissions#admitClaimed.1.',
+  'runtime/session/upkeep/after-run#settleDay.1':
+    'No principal of the campaign has a limit of the day (workers/day-pieces.workers.test.ts).',
   'runtime/session/session#setAlarm.1':
     'The pushed-out alarm of a loop of wakes: 600 alarms a minute at the pace of the harness (unit/session/wake-loop.test.ts).',
   'runtime/session/upkeep/incidents#rang.1': 'As runtime/session/session#setAlarm.1.',

@@ -29,6 +29,20 @@ it('counts the rows of a cursor that is read slowly behind a thousand other stat
   expect(meter.take()).toEqual({ rowsRead: 1_000, rowsWritten: 1_001 })
 })
 
+it('keeps few cursors in a long stretch, however many statements it has', () => {
+  const { exec, meter } = createStorage()
+  const cursors = Array.from({ length: 5_000 }, () => {
+    const cursor = exec()
+    cursor.next()
+    return cursor
+  })
+  const before = meter.take()
+  expect(before).toEqual({ rowsRead: 5_000, rowsWritten: 5_000 })
+  // A cursor that was let go is asked no more: its late row is not counted.
+  cursors[0]!.next()
+  expect(meter.take()).toEqual({})
+})
+
 it('counts every cursor once, whether it is asked in the same moment or later', async () => {
   const { exec, meter, storage } = createStorage()
   exec().next()

@@ -75,6 +75,8 @@ export type DayPieces = ReturnType<typeof createDayPieces>
 export function createDayPieces(todo: Pick<Todo, 'pieces' | 'setPieces'>) {
   let asking: string | undefined
   let last: Pick<PieceNeed, 'run' | 'asked'> | undefined
+  /** The newest run that works without a piece: nothing is read for it. */
+  let bare: string | undefined
   const write = (before: HeldPieces, held: HeldPieces) => {
     if (before.free !== held.free || before.taken !== held.taken) todo.setPieces(held)
   }
@@ -82,6 +84,7 @@ export function createDayPieces(todo: Pick<Todo, 'pieces' | 'setPieces'>) {
     /** The reservation of a run that begins, from the free piece. Durable before anything leaves this object. */
     take(need: PieceNeed): DayAmount | undefined {
       last = need
+      bare = undefined
       const held = todo.pieces()
       const taken = takePiece(held, need)
       if (taken) write(held, taken.held)
@@ -93,8 +96,12 @@ export function createDayPieces(todo: Pick<Todo, 'pieces' | 'setPieces'>) {
       if (held.free) write(held, { taken: held.taken })
       return held.free?.id
     },
+    /** A run begins whose principal has no limit of the day. */
+    without: (run: string): void => void (bare = run),
     of: (run: string): string | undefined =>
-      Object.entries(todo.pieces().taken).find(([, one]) => one === run)?.[0],
+      run === bare
+        ? undefined
+        : Object.entries(todo.pieces().taken).find(([, one]) => one === run)?.[0],
     /** What the settlement of a run asks for, as this run asked; `undefined` if the session holds or asks for one. */
     next(run: string): Pick<DayPiece, 'id' | 'asked'> | undefined {
       if (last?.run !== run || asking !== undefined || todo.pieces().free) return undefined

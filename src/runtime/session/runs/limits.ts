@@ -179,7 +179,10 @@ async function ofPiece(
   const { principal, dayLimits } = row.submission
   if (!principals.limitsOf || step > 1 || store.lastTurn(row.order) > 0) return {}
   const limits = await principals.limitsOf(principal, dayLimits)
-  if (limits.tokens >= unlimited && limits.costNanoUsd >= unlimited) return { amount: asked }
+  if (limits.tokens >= unlimited && limits.costNanoUsd >= unlimited) {
+    pieces.without(row.id)
+    return { amount: asked }
+  }
   const asOfMs = clock.nowMs()
   const day = new Date(asOfMs).toISOString().slice(0, 10)
   const amount = pieces.take({ run: row.id, asked, limits, day })

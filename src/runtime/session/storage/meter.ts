@@ -12,10 +12,13 @@ interface Cursor {
   readonly rowsWritten: number
 }
 
+/** Cursors that wait for their count before the old ones are looked at. A kept cursor keeps memory. */
+const maxNew = 256
+
 /**
  * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that
- * a cursor reads are known once the stretch without an `await` is over: until then every cursor is kept, however many
- * there are. Rows that a cursor reads after that are not counted.
+ * a cursor reads are known once the stretch without an `await` is over. In a long stretch a cursor is let go once 128
+ * other statements have passed without a row read of it; rows that it reads later are not counted.
  */
 export function createMeter(storage: DurableObjectStorage) {
   let counted: PlatformAmounts = {}
@@ -24,6 +27,7 @@ export function createMeter(storage: DurableObjectStorage) {
   let rowsWritten = 0
   let alarms = 0
   let open: Cursor[] = []
+  let old: { readonly cursor: Cursor; readonly read: number }[] = []
   const count = (amounts: PlatformAmounts) => void (counted = plusPlatform(counted, amounts))
   const settle = (cursor: Cursor) => {
     rowsRead += cursor.rowsRead
@@ -32,12 +36,21 @@ export function createMeter(storage: DurableObjectStorage) {
   const addUp = () => {
     open.forEach(settle)
     open = []
+    for (const { cursor } of old) settle(cursor)
+    old = []
+  }
+  const letGo = () => {
+    const isRead = ({ cursor, read }: (typeof old)[number]) => cursor.rowsRead > read
+    for (const one of old) if (!isRead(one)) settle(one.cursor)
+    const kept = [...old.filter(isRead).map(({ cursor }) => cursor), ...open.splice(0, maxNew / 2)]
+    old = kept.map((cursor) => ({ cursor, read: cursor.rowsRead }))
   }
   const { sql } = storage
   const exec = sql.exec.bind(sql) as Exec
   replace(sql, 'exec', (<T extends Row>(query: string, ...values: unknown[]) => {
     const cursor = exec<T>(query, ...values)
     if (open.length === 0) queueMicrotask(addUp)
+    else if (open.length === maxNew) letGo()
     open.push(cursor)
     return cursor
   }) as Exec)
