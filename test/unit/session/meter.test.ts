@@ -8,6 +8,10 @@ function createStorage() {
     let rowsRead = 0
     return {
       next: () => void (rowsRead += 1),
+      toArray: () => {
+        rowsRead += 1
+        return []
+      },
       get rowsRead() {
         return rowsRead
       },
@@ -29,18 +33,12 @@ it('counts the rows of a cursor that is read slowly behind a thousand other stat
   expect(meter.take()).toEqual({ rowsRead: 1_000, rowsWritten: 1_001 })
 })
 
-it('keeps few cursors in a long stretch, however many statements it has', () => {
+it('lets go of a cursor with its array', () => {
   const { exec, meter } = createStorage()
-  const cursors = Array.from({ length: 5_000 }, () => {
-    const cursor = exec()
-    cursor.next()
-    return cursor
-  })
-  const before = meter.take()
-  expect(before).toEqual({ rowsRead: 5_000, rowsWritten: 5_000 })
-  // A cursor that was let go is asked no more: its late row is not counted.
-  cursors[0]!.next()
-  expect(meter.take()).toEqual({})
+  const read = exec()
+  read.toArray()
+  read.next() // what follows is not asked for any more
+  expect(meter.take()).toEqual({ rowsRead: 1, rowsWritten: 1 })
 })
 
 it('counts every cursor once, whether it is asked in the same moment or later', async () => {

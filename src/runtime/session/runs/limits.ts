@@ -139,8 +139,10 @@ async function grantedByDay(row: RunRow, asked: DayAmount, parts: LeaseParts): P
   const { runtime, store, identity, meter, pieces } = parts
   const { principal, dayLimits, mayRaise } = row.submission
   // A settlement from before the run goes on is late from here on.
-  const step = stepOf(row, store.turns(row.order), false) + 1
-  const held = await ofPiece(row, { asked, step }, parts)
+  const turns = store.turns(row.order)
+  const step = stepOf(row, turns, false) + 1
+  const isNew = step === 1 && turns.length === 0
+  const held = isNew ? await ofPiece(row, asked, parts) : {}
   if (held.amount) return held.amount
   const piece = pieces.of(row.id)
   const back = pieces.drop()
@@ -172,12 +174,12 @@ async function grantedByDay(row: RunRow, asked: DayAmount, parts: LeaseParts): P
  */
 async function ofPiece(
   row: RunRow,
-  { asked, step }: { readonly asked: DayAmount; readonly step: number },
-  { runtime, store, pieces }: LeaseParts,
+  asked: DayAmount,
+  { runtime, pieces }: LeaseParts,
 ): Promise<{ readonly amount?: DayAmount; readonly limits?: OwnLimits }> {
   const { principals, clock } = runtime
   const { principal, dayLimits } = row.submission
-  if (!principals.limitsOf || step > 1 || store.lastTurn(row.order) > 0) return {}
+  if (!principals.limitsOf) return {}
   const limits = await principals.limitsOf(principal, dayLimits)
   if (limits.tokens >= unlimited && limits.costNanoUsd >= unlimited) {
     pieces.without(row.id)

@@ -12,13 +12,10 @@ interface Cursor {
   readonly rowsWritten: number
 }
 
-/** Cursors that wait for their count before the old ones are looked at. A kept cursor keeps memory. */
-const maxNew = 256
-
 /**
  * Counts every use of an object's storage from here on: by the store, the spaces and `agents/lifecycle`. The rows that
- * a cursor reads are known once the stretch without an `await` is over. In a long stretch a cursor is let go once 128
- * other statements have passed without a row read of it; rows that it reads later are not counted.
+ * a cursor reads are known with its array, or once the stretch without an `await` is over. A cursor is let go with its
+ * array: a kept one keeps its rows, half a megabyte each.
  */
 export function createMeter(storage: DurableObjectStorage) {
   let counted: PlatformAmounts = {}
@@ -26,8 +23,7 @@ export function createMeter(storage: DurableObjectStorage) {
   let rowsRead = 0
   let rowsWritten = 0
   let alarms = 0
-  let open: Cursor[] = []
-  let old: { readonly cursor: Cursor; readonly read: number }[] = []
+  const open = new Set<Cursor>()
   const count = (amounts: PlatformAmounts) => void (counted = plusPlatform(counted, amounts))
   const settle = (cursor: Cursor) => {
     rowsRead += cursor.rowsRead
@@ -35,23 +31,20 @@ export function createMeter(storage: DurableObjectStorage) {
   }
   const addUp = () => {
     open.forEach(settle)
-    open = []
-    for (const { cursor } of old) settle(cursor)
-    old = []
-  }
-  const letGo = () => {
-    const isRead = ({ cursor, read }: (typeof old)[number]) => cursor.rowsRead > read
-    for (const one of old) if (!isRead(one)) settle(one.cursor)
-    const kept = [...old.filter(isRead).map(({ cursor }) => cursor), ...open.splice(0, maxNew / 2)]
-    old = kept.map((cursor) => ({ cursor, read: cursor.rowsRead }))
+    open.clear()
   }
   const { sql } = storage
   const exec = sql.exec.bind(sql) as Exec
   replace(sql, 'exec', (<T extends Row>(query: string, ...values: unknown[]) => {
     const cursor = exec<T>(query, ...values)
-    if (open.length === 0) queueMicrotask(addUp)
-    else if (open.length === maxNew) letGo()
-    open.push(cursor)
+    const toArray = cursor.toArray.bind(cursor)
+    replace(cursor, 'toArray', () => {
+      const rows = toArray()
+      if (open.delete(cursor)) settle(cursor)
+      return rows
+    })
+    if (open.size === 0) queueMicrotask(addUp)
+    open.add(cursor)
     return cursor
   }) as Exec)
   const setAlarm = storage.setAlarm.bind(storage)
