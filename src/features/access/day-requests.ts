@@ -8,7 +8,7 @@ import type {
 import type { createDayLedger } from './day-ledger.ts'
 import { callPiecesBack, type SweepOptions } from './sweep-job.ts'
 
-interface AnswersOptions {
+interface DayRequestsOptions {
   readonly sweep: { readonly ensure: () => void }
   readonly billed: <T>(work: (nowMs: number) => ObjectReply<T>) => Promise<ObjectReply<T>>
 }
@@ -20,7 +20,7 @@ interface AnswersOptions {
 export function createDayRequests(
   { sessions, clock }: Pick<SweepOptions, 'sessions' | 'clock'>,
   ledger: ReturnType<typeof createDayLedger>,
-  { sweep, billed }: AnswersOptions,
+  { sweep, billed }: DayRequestsOptions,
 ) {
   const calls = { sessions, clock, checks: ledger.checks }
   let callingBack = 0

@@ -14,7 +14,7 @@ const maxKnown = 10_000
 export const keyIn = (authorization: string | undefined): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
 
-/** The keys that the database had said of, in this isolate, that they hold. */
+/** Keys that the database said are valid, as one isolate remembers them. */
 export type KnownKeys = ReturnType<typeof createKnownKeys>
 
 /**
@@ -49,7 +49,7 @@ export function createKnownKeys({ clock, sha256 }: Pick<Sources, 'clock' | 'sha2
   }
 }
 
-/** All that a request goes by. Another end, or a successor, is another claim too. */
+/** Everything that a request relies on. A changed end or successor makes a different claim. */
 const claimOf = ({ hint: _hint, createdAtMs: _createdAtMs, ...said }: KeyView): string =>
   JSON.stringify(Object.entries(said).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 

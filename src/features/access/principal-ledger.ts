@@ -122,7 +122,7 @@ export function createPrincipalLedger({
       // The limits of the reservation are good enough: the object asks the session for what is not settled here.
       const now = known && { ...known, asOfMs: clock.nowMs() }
       const limits = await limitsFor(limitsOf, request.principal, now)
-      // A piece is of a limit that was taken away meanwhile: it has its run's spending all the same.
+      // The limit was taken away while the run worked on a piece: the run's spending is booked there all the same.
       if (isUnlimited(limits) && request.piece === undefined) return undefined
       const settle = (api: PrincipalApi) =>
         request.next ? api.settle(request, limits) : api.settle(request)

@@ -57,9 +57,8 @@ export const signature = '(Answered by the built-in offline model: fixed rules, 
 
 const introduction =
   "I am Isola's built-in offline model: a deterministic planner, not a language model. I pick installed " +
-  'tools and agents ' +
-  'by their descriptions, fill their arguments from your message and report what they answer. For a real model put ' +
-  'OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, into .dev.vars and start again.'
+  'tools and agents by their descriptions, fill their arguments from your message and report what they answer. ' +
+  'For a real model put OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, into .dev.vars and start again.'
 
 /** The offline model's answer when no call is left; JSON where an agent or a client asked for it. */
 function answerFor(plan: Plan, { tools, parameters, outputSchema }: ModelRequest): string {
